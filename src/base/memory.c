@@ -1,0 +1,26 @@
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *checked(void *p)
+{
+    static const char sentence[] = "tidemark: out of memory\n";
+
+    if (!p) {
+        if (write(STDERR_FILENO, sentence, sizeof(sentence) - 1) < 0)
+            _exit(125);
+        _exit(125);
+    }
+    return p;
+}
+
+void *memory_resize(void *old, size_t bytes)
+{
+    return checked(realloc(old, bytes ? bytes : 1));
+}
+
+void *memory_zeroed(size_t bytes)
+{
+    return checked(calloc(1, bytes ? bytes : 1));
+}

@@ -1,0 +1,39 @@
+/* text - sizes, times and dates, from text and to text. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEXT_SIZE 32  /* room for any size or duration */
+#define TEXT_STAMP 40 /* room for any date */
+
+/* "512", "1.5G" (SI), "1 GiB" (IEC); any case. */
+int text_parse_size(const char *text, uint64_t *bytes, struct err *err);
+
+/* Binary units, one decimal: "512 B", "1.0 KiB". Returns `out`. */
+char *text_size(char out[TEXT_SIZE], uint64_t bytes);
+/* The same in a fixed unit: B KB MB GB KiB MiB GiB; NULL: as text_size. */
+char *text_size_in(char out[TEXT_SIZE], uint64_t bytes, const char *unit);
+bool text_unit_known(const char *unit);
+
+/* "100" (ms), "50ms", "0.05s", "2m": at least 1 ms. */
+int text_parse_interval(const char *text, uint64_t *ns, struct err *err);
+/* "1.50 s", "12 ms", "2 m 05 s". */
+char *text_duration(char out[TEXT_SIZE], uint64_t ns);
+
+/* RFC 3339, UTC, microseconds: "2024-06-01T12:34:56.500000+00:00". */
+char *text_stamp(char out[TEXT_STAMP], uint64_t real_ns);
+/* "2024-06-01 12:34:56", UTC. */
+char *text_date(char out[TEXT_STAMP], uint64_t real_ns);
+
+/* A whole decimal number and nothing else. */
+bool text_parse_number(const char *text, uint64_t *number);
+
+/* How many columns the text takes on a terminal: code points, not bytes. */
+size_t text_width(const char *utf8);
+
+#endif
