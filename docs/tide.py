@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Print a tidemark trace as JSON, one object per record: python3 tide.py FILE.
+
+A second, independent reader, written from FORMAT.md and kept small so that it can be read as its
+example. It needs Python 3.9 and libzstd.so.1. It stops at the first damaged chunk, where
+tidemark's own reader goes on to the next one. Fields that are absent in a record are absent here.
+"""
+
+import ctypes
+import json
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+MAGIC = b"\x89TIDE\r\n\n"
+VERSION = 1
+CHUNK_MOST = 4 << 20
+
+# number: (name, has a time, fields, tail)
+KINDS: dict[int, tuple[str, bool, str, str]] = {
+    1: ("STRING", False, "string", "text"),
+    2: ("FACT", False, "subject id key", "text"),
+    3: ("PROCESS", True, "process parent pid start_ticks born name command", ""),
+    4: ("PROCESS_END", True, "process end status", ""),
+    5: ("THREAD", True, "thread process tid name", ""),
+    6: ("THREAD_END", True, "thread", ""),
+    7: ("SAMPLE", True, "subject id", "pairs"),
+    8: ("DEVICE", False, "device vendor name uuid", ""),
+    9: ("MAP", True, "process start length offset protection file build_id", ""),
+    10: ("UNMAP", True, "process start length", ""),
+    11: ("FRAME", False, "frame flavour process address", ""),
+    12: ("NAME", False, "frame depth function file line", ""),
+    13: ("STACK", False, "stack parent frame", ""),
+    14: ("ALLOC", True, "thread address bytes stack origin weight", ""),
+    15: ("FREE", True, "thread address origin", ""),
+    16: ("CPU", True, "thread stack ns sort", ""),
+    17: ("WAIT", True, "thread stack ns cause", ""),
+    18: ("REGION", True, "thread region name parent", ""),
+    19: ("REGION_END", True, "thread region", ""),
+    20: ("MARK", True, "thread sort name value", ""),
+    21: ("LABEL", True, "thread key value", ""),
+    22: ("SOURCE", False, "file line", "text"),
+    23: ("LOSS", True, "process what count bytes", "text"),
+    24: ("ALERT", True, "process metric limit value", "text"),
+    25: ("END", True, "", ""),
+}
+
+# The first number of a run of metrics, and their names.
+METRIC_RUNS: dict[int, str] = {
+    1: "rss rss_peak vsz vsz_peak swap pss rss_anon rss_file rss_shmem cpu cpu_user cpu_system"
+    " minor_faults major_faults threads voluntary_switches involuntary_switches read_count"
+    " write_count read_bytes write_bytes read_chars write_chars",
+    64: "memory_total memory_free memory_available memory_used memory_cached memory_shared"
+    " swap_total swap_used machine_cpu_busy machine_cpu_all disk_reads disk_writes"
+    " disk_read_bytes disk_write_bytes machine_switches",
+    128: "cgroup_current cgroup_peak cgroup_oom_kills",
+    160: "device_used device_total device_busy",
+    192: "peak_lower peak_upper peak_pss processes exit_status",
+}
+METRICS = {first + i: n for first, run in METRIC_RUNS.items() for i, n in enumerate(run.split())}
+
+
+class Buffer(ctypes.Structure):
+    """ZSTD_inBuffer and ZSTD_outBuffer."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("pos", ctypes.c_size_t)]
+
+
+def decompress(packed: bytes, size: int) -> bytes:
+    """Decompress a zstd frame, or as much of it as a cut one gives; ValueError when damaged."""
+    zstd = ctypes.CDLL("libzstd.so.1")
+    zstd.ZSTD_createDStream.restype = ctypes.c_void_p
+    zstd.ZSTD_decompressStream.restype = ctypes.c_size_t
+    stream = ctypes.c_void_p(zstd.ZSTD_createDStream())
+    source = ctypes.create_string_buffer(packed, len(packed))
+    target = ctypes.create_string_buffer(size)
+    into = Buffer(ctypes.addressof(target), size, 0)
+    come = Buffer(ctypes.addressof(source), len(packed), 0)
+    before = -1
+    try:
+        while before < into.pos + come.pos:
+            before = into.pos + come.pos
+            status = zstd.ZSTD_decompressStream(stream, ctypes.byref(into), ctypes.byref(come))
+            if zstd.ZSTD_isError(ctypes.c_size_t(status)):
+                raise ValueError("a chunk is damaged")
+    finally:
+        zstd.ZSTD_freeDStream(stream)
+    return target.raw[: into.pos]
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """The unsigned LEB128 number at `at`, and where it ends; IndexError when it is cut."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def pairs(tail: bytes) -> Iterator[tuple[object, int]]:
+    """The (metric, value) of a SAMPLE; a metric that is not known keeps its number."""
+    at = 0
+    while at < len(tail):
+        metric, at = varint(tail, at)
+        value, at = varint(tail, at)
+        yield METRICS.get(metric, metric), value
+
+
+def records(data: bytes) -> Iterator[dict[str, Any]]:
+    """The records of one decompressed chunk; those of unknown kinds are stepped over."""
+    at = time = 0
+    while at < len(data):
+        try:
+            number, at = varint(data, at)
+            length, at = varint(data, at)
+        except IndexError:
+            return
+        payload, at = data[at : at + length], at + length
+        if at > len(data):
+            return  # the record is cut
+        if number not in KINDS:
+            continue
+        name, timed, fields, tail = KINDS[number]
+        record: dict[str, Any] = {"kind": name}
+        place = 0
+        if timed:
+            delta, place = varint(payload, 0)
+            time = (time + (delta >> 1 ^ -(delta & 1))) % (1 << 64)
+            record["time_ns"] = time
+        for field in fields.split():
+            if place < len(payload):
+                record[field], place = varint(payload, place)
+        if tail == "text":
+            record["text"] = payload[place:].decode("utf-8", "surrogateescape")
+        elif tail == "pairs":
+            record["pairs"] = list(pairs(payload[place:]))
+        yield record
+
+
+def read(data: bytes) -> Iterator[dict[str, Any]]:
+    """The records of a whole trace; ValueError where it is none, too new or damaged."""
+    if len(data) < 64 or data[:8] != MAGIC:
+        raise ValueError("not a trace")
+    _version, least, at = struct.unpack_from("<HHI", data, 8)
+    if least > VERSION:
+        raise ValueError(f"needs a reader of version {least}")
+    expected = 0
+    while at + 40 <= len(data):
+        magic, kind, codec, _, stored, raw, _, sequence = struct.unpack_from("<4sBBHIIII", data, at)
+        if magic != b"THNK" or raw > CHUNK_MOST or sequence != expected:
+            raise ValueError(f"damaged at byte {at}")
+        if kind in (1, 2) and codec == 1:
+            yield from records(decompress(data[at + 40 : at + 40 + stored], raw))
+        at += 40 + stored
+        expected += 1
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print("usage: tide.py FILE", file=sys.stderr)
+        return 2
+    try:
+        with open(sys.argv[1], "rb") as file:
+            for record in read(file.read()):
+                print(json.dumps(record))
+    except (OSError, ValueError) as error:
+        print(f"{sys.argv[1]}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

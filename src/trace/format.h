@@ -1,0 +1,270 @@
+/* format - every byte of a .tide file. docs/FORMAT.md says the same in prose, with offsets.
+ *
+ *   file   = header chunk*                 all integers little-endian
+ *   chunk  = struct trace_chunk, then `stored` bytes: one zstd frame that holds records
+ *   record = kind, length, payload         kind and length are varints
+ *
+ * The payload of a record is, in this order: its time (kinds that have one), its fields, its tail.
+ *   varint  unsigned LEB128, at most 10 bytes
+ *   time    zigzag varint: ns since the previous time in this chunk (the first: since the header's
+ *           clock origin)
+ *   field   varint; the struct of the same name below gives the fields in order. Fields may be
+ *           missing at the end of a payload: absent, which is not zero. More fields than the reader
+ *           knows are stepped over where the kind has no tail.
+ *   tail    the rest of the payload: bytes, or pairs of varints (metric, value)
+ *
+ * The nouns. *string*: text named by a number. *process*: one incarnation, new on fork and on exec,
+ * numbered from 1 in a trace, never a pid. *thread*: numbered from 1 in a trace, belongs to one
+ * process. *frame*: one address or line of code. *stack*: a frame and the stack that called it.
+ * *subject*: what a sample or fact is about. Number 0 always means "none".
+ *
+ * A definition is written before anything that refers to it, in a chunk of its own kind, so that a
+ * question about a stretch of time reads all definitions and only the event chunks of that stretch.
+ * Kinds, fields, metrics and subjects are only added, never changed; a reader steps over what it
+ * does not know. This file is shared with the code inside the target: libc only, no functions.
+ */
+#ifndef TRACE_FORMAT_H
+#define TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define TRACE_MAGIC "\211TIDE\r\n\n"  /* 8 bytes; as PNG's, it shows a damaging transfer */
+#define TRACE_VERSION 1               /* readers refuse a trace whose `least` is above this */
+#define TRACE_CHUNK_MAGIC 0x4b4e4854u /* "THNK" */
+#define TRACE_CHUNK_MOST (4u << 20)   /* bytes of records in a chunk, at most */
+
+struct trace_header { /* at offset 0 */
+    unsigned char magic[8];
+    uint16_t version; /* of the writer */
+    uint16_t least;   /* the oldest reader that understands it */
+    uint32_t bytes;   /* of this header; chunks start there */
+    uint64_t mono_ns; /* clock origin: CLOCK_MONOTONIC; every time in the trace is relative to it */
+    uint64_t real_ns; /* the same instant as CLOCK_REALTIME */
+    unsigned char id[16]; /* random: which run this is */
+    uint64_t reserved[2];
+};
+
+enum trace_chunk_kind {
+    TRACE_CHUNK_DEFINITIONS = 1, /* records without a time */
+    TRACE_CHUNK_EVENTS = 2,      /* records with a time */
+};
+
+struct trace_chunk {
+    uint32_t magic;
+    uint8_t kind;
+    uint8_t codec; /* 1: one zstd frame with content size and checksum */
+    uint16_t reserved;
+    uint32_t stored; /* bytes that follow this header */
+    uint32_t raw;    /* bytes of records in them */
+    uint32_t records;
+    uint32_t sequence;          /* 0, 1, 2 ... over the file; a gap is a lost chunk */
+    uint64_t first_ns, last_ns; /* the least and the greatest time in it; 0 for definitions */
+};
+
+enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
+
+// clang-format off: tables
+/* X(name, number, has a time, number of fields, tail) */
+#define TRACE_KINDS(X)                                                                             \
+    X(STRING, 1, 0, 1, BYTES)     /* text with a number */                                         \
+    X(FACT, 2, 0, 3, BYTES)       /* what is known once of a subject: key and text */              \
+    X(PROCESS, 3, 1, 7, NONE)     /* a process came to be */                                       \
+    X(PROCESS_END, 4, 1, 3, NONE) /* and ended */                                                  \
+    X(THREAD, 5, 1, 4, NONE)      /* a thread came to be */                                        \
+    X(THREAD_END, 6, 1, 1, NONE)  /* and ended */                                                  \
+    X(SAMPLE, 7, 1, 2, PAIRS)     /* measured numbers of one subject */                            \
+    X(DEVICE, 8, 0, 4, NONE)      /* an accelerator */                                             \
+    X(MAP, 9, 1, 7, NONE)         /* a mapping of code or data appeared */                         \
+    X(UNMAP, 10, 1, 3, NONE)      /* and went */                                                   \
+    X(FRAME, 11, 0, 4, NONE)      /* one address or line of code */                                \
+    X(NAME, 12, 0, 5, NONE)       /* what a frame is called; inlined calls: depth 1, 2 ... */      \
+    X(STACK, 13, 0, 3, NONE)      /* a frame on top of a stack */                                  \
+    X(ALLOC, 14, 1, 6, NONE)      /* memory came to life */                                        \
+    X(FREE, 15, 1, 3, NONE)       /* memory died */                                                \
+    X(CPU, 16, 1, 4, NONE)        /* CPU time burned at a stack */                                 \
+    X(WAIT, 17, 1, 4, NONE)       /* time spent waiting at a stack */                              \
+    X(REGION, 18, 1, 4, NONE)     /* a named span of the program began */                          \
+    X(REGION_END, 19, 1, 2, NONE) /* and ended */                                                  \
+    X(MARK, 20, 1, 4, NONE)       /* a named moment */                                             \
+    X(LABEL, 21, 1, 3, NONE)      /* from now on this thread works for key = value */              \
+    X(SOURCE, 22, 0, 2, BYTES)    /* the text of one source line */                                \
+    X(LOSS, 23, 1, 4, BYTES)      /* what was not recorded, and why */                             \
+    X(ALERT, 24, 1, 4, BYTES)     /* a limit was crossed */                                        \
+    X(END, 25, 1, 0, NONE)        /* the recording ended in good order */
+
+enum trace_kind {
+#define X(name, number, timed, fields, tail) TRACE_##name = number,
+    TRACE_KINDS(X)
+#undef X
+        TRACE_KIND_LAST = TRACE_END
+};
+
+enum trace_subject {                       /* what the `id` beside it numbers */
+                     TRACE_OF_RUN = 0,     /* id 0: the whole recording, every process in it */
+                     TRACE_OF_MACHINE = 1, /* id 0 */
+                     TRACE_OF_PROCESS = 2,
+                     TRACE_OF_THREAD = 3,
+                     TRACE_OF_DEVICE = 4,
+                     TRACE_OF_DEVICE_USE = 5, /* id = device << 32 | process */
+                     TRACE_OF_CGROUP = 6,     /* id 0: the command's own */
+};
+
+enum trace_born { TRACE_BORN_LAUNCHED, TRACE_BORN_FOUND, TRACE_BORN_FORKED, TRACE_BORN_EXECED };
+
+enum trace_end {
+    TRACE_END_UNKNOWN,  /* seen alive, then gone */
+    TRACE_END_EXITED,   /* status is the exit code */
+    TRACE_END_SIGNALED, /* status is the signal */
+    TRACE_END_EXECED,   /* went on as another incarnation */
+    TRACE_END_OUTLIVED, /* still ran when the recording ended */
+    TRACE_END_OOM,      /* killed for lack of memory */
+};
+
+struct trace_string {
+    uint64_t string;
+};
+struct trace_fact {
+    uint64_t subject, id, key;
+};
+struct trace_process {
+    uint64_t process, parent, pid, start_ticks, born, name, command;
+};
+struct trace_process_end {
+    uint64_t process, end, status;
+};
+struct trace_thread {
+    uint64_t thread, process, tid, name;
+};
+struct trace_thread_end {
+    uint64_t thread;
+};
+struct trace_sample {
+    uint64_t subject, id;
+};
+struct trace_device {
+    uint64_t device, vendor, name, uuid;
+};
+struct trace_map {
+    uint64_t process, start, length, offset, protection, file, build_id;
+};
+struct trace_unmap {
+    uint64_t process, start, length;
+};
+struct trace_frame {
+    uint64_t frame, flavour, process, address;
+};
+struct trace_name {
+    uint64_t frame, depth, function, file, line;
+};
+struct trace_stack {
+    uint64_t stack, parent, frame;
+};
+struct trace_alloc {
+    uint64_t thread, address, bytes, stack, origin, weight;
+};
+struct trace_free {
+    uint64_t thread, address, origin;
+};
+struct trace_cpu {
+    uint64_t thread, stack, ns, sort;
+};
+struct trace_wait {
+    uint64_t thread, stack, ns, cause;
+};
+struct trace_region {
+    uint64_t thread, region, name, parent;
+};
+struct trace_region_end {
+    uint64_t thread, region;
+};
+struct trace_mark {
+    uint64_t thread, sort, name, value;
+};
+struct trace_label {
+    uint64_t thread, key, value;
+};
+struct trace_source {
+    uint64_t file, line;
+};
+struct trace_loss {
+    uint64_t process, what, count, bytes;
+};
+struct trace_alert {
+    uint64_t process, metric, limit, value;
+};
+
+#define TRACE_FIELDS_MOST 7
+// clang-format on
+
+/* Units of a metric. A cumulative one only grows while its subject lives. */
+enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_PERMILLE };
+
+// clang-format off: tables
+/* X(name, number, text, unit, cumulative). Numbers below 64 belong to a process (or the run),
+ * 64-127 to the machine, 128-159 to a control group, 160-191 to a device, 192-255 to the run alone.
+ */
+#define TRACE_METRICS(X)                                                                           \
+    X(RSS, 1, "rss", BYTES, 0)                                                                     \
+    X(RSS_PEAK, 2, "rss_peak", BYTES, 1) /* the kernel's own high-water mark */                    \
+    X(VSZ, 3, "vsz", BYTES, 0)                                                                     \
+    X(VSZ_PEAK, 4, "vsz_peak", BYTES, 1)                                                           \
+    X(SWAP, 5, "swap", BYTES, 0)                                                                   \
+    X(PSS, 6, "pss", BYTES, 0) /* proportional: shared pages divided by sharers */                 \
+    X(RSS_ANON, 7, "rss_anon", BYTES, 0)                                                           \
+    X(RSS_FILE, 8, "rss_file", BYTES, 0)                                                           \
+    X(RSS_SHMEM, 9, "rss_shmem", BYTES, 0)                                                         \
+    X(CPU_NS, 10, "cpu", NS, 1) /* user and system */                                              \
+    X(USER_NS, 11, "cpu_user", NS, 1)                                                              \
+    X(SYSTEM_NS, 12, "cpu_system", NS, 1)                                                          \
+    X(MINOR_FAULTS, 13, "minor_faults", COUNT, 1)                                                  \
+    X(MAJOR_FAULTS, 14, "major_faults", COUNT, 1)                                                  \
+    X(THREADS, 15, "threads", COUNT, 0)                                                            \
+    X(SWITCHES_WAITED, 16, "voluntary_switches", COUNT, 1)                                         \
+    X(SWITCHES_FORCED, 17, "involuntary_switches", COUNT, 1)                                       \
+    X(READ_CALLS, 18, "read_count", COUNT, 1)                                                      \
+    X(WRITE_CALLS, 19, "write_count", COUNT, 1)                                                    \
+    X(READ_BYTES, 20, "read_bytes", BYTES, 1)   /* fetched from storage */                         \
+    X(WRITE_BYTES, 21, "write_bytes", BYTES, 1) /* sent to storage */                              \
+    X(READ_CHARS, 22, "read_chars", BYTES, 1)   /* passed through read(2) and its kin */           \
+    X(WRITE_CHARS, 23, "write_chars", BYTES, 1)                                                    \
+    X(MACHINE_TOTAL, 64, "memory_total", BYTES, 0)                                                 \
+    X(MACHINE_FREE, 65, "memory_free", BYTES, 0)                                                   \
+    X(MACHINE_AVAILABLE, 66, "memory_available", BYTES, 0)                                         \
+    X(MACHINE_USED, 67, "memory_used", BYTES, 0) /* total - free - cache - buffers */              \
+    X(MACHINE_CACHED, 68, "memory_cached", BYTES, 0)                                               \
+    X(MACHINE_SHARED, 69, "memory_shared", BYTES, 0) /* tmpfs and shared memory */                 \
+    X(MACHINE_SWAP_TOTAL, 70, "swap_total", BYTES, 0)                                              \
+    X(MACHINE_SWAP_USED, 71, "swap_used", BYTES, 0)                                                \
+    X(MACHINE_CPU_BUSY, 72, "machine_cpu_busy", NS, 1)                                             \
+    X(MACHINE_CPU_ALL, 73, "machine_cpu_all", NS, 1) /* busy and idle, all CPUs */                 \
+    X(MACHINE_READS, 74, "disk_reads", COUNT, 1)                                                   \
+    X(MACHINE_WRITES, 75, "disk_writes", COUNT, 1)                                                 \
+    X(MACHINE_READ_BYTES, 76, "disk_read_bytes", BYTES, 1)                                         \
+    X(MACHINE_WRITE_BYTES, 77, "disk_write_bytes", BYTES, 1)                                       \
+    X(MACHINE_SWITCHES, 78, "machine_switches", COUNT, 1)                                          \
+    X(CGROUP_CURRENT, 128, "cgroup_current", BYTES, 0)                                             \
+    X(CGROUP_PEAK, 129, "cgroup_peak", BYTES, 1)                                                   \
+    X(CGROUP_OOM_KILLS, 130, "cgroup_oom_kills", COUNT, 1)                                         \
+    X(DEVICE_USED, 160, "device_used", BYTES, 0)                                                   \
+    X(DEVICE_TOTAL, 161, "device_total", BYTES, 0)                                                 \
+    X(DEVICE_BUSY, 162, "device_busy", PERMILLE, 0)                                                \
+    X(PEAK_LOWER, 192, "peak_lower", BYTES, 0) /* the tree's simultaneous peak is at least */      \
+    X(PEAK_UPPER, 193, "peak_upper", BYTES, 0) /* and at most; absent: not known */                \
+    X(PEAK_PSS, 194, "peak_pss", BYTES, 0)                                                         \
+    X(PROCESSES, 195, "processes", COUNT, 0)                                                       \
+    X(EXIT_STATUS, 196, "exit_status", COUNT, 0)
+
+enum trace_metric {
+#define X(name, number, text, unit, cumulative) METRIC_##name = number,
+    TRACE_METRICS(X)
+#undef X
+        METRIC_END = 256
+};
+
+// clang-format on
+
+_Static_assert(sizeof(struct trace_header) == 64, "trace_header changed size");
+_Static_assert(sizeof(struct trace_chunk) == 40, "trace_chunk changed size");
+_Static_assert(sizeof(struct trace_map) == TRACE_FIELDS_MOST * 8, "TRACE_FIELDS_MOST is wrong");
+
+#endif

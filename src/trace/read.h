@@ -1,0 +1,82 @@
+/* read - the one decoder of a trace. Everything that looks into one goes through here.
+ *
+ * It trusts no byte. A trace cut anywhere reads up to the cut; a damaged chunk is stepped over;
+ * what was missed is counted in `struct trace_health`, for the report's first line.
+ */
+#ifndef TRACE_READ_H
+#define TRACE_READ_H
+
+#include "base/err.h"
+#include "trace/format.h"
+#include "trace/write.h" /* struct trace_pair, trace_shape_of */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct trace;
+
+struct trace_health {
+    bool complete;          /* END was seen: it was closed in good order */
+    bool cut;               /* the last chunk is not whole */
+    uint64_t damaged;       /* chunks that could not be read or are missing */
+    uint64_t damaged_bytes; /* bytes of the file that were stepped over */
+};
+
+struct trace_event {
+    enum trace_kind kind;
+    uint64_t time_ns;     /* 0 for definitions */
+    unsigned int present; /* how many of the fields were in the record; the others read 0 */
+    union {
+        uint64_t fields[TRACE_FIELDS_MOST];
+        struct trace_string string;
+        struct trace_fact fact;
+        struct trace_process process;
+        struct trace_process_end process_end;
+        struct trace_thread thread;
+        struct trace_thread_end thread_end;
+        struct trace_sample sample;
+        struct trace_device device;
+        struct trace_map map;
+        struct trace_unmap unmap;
+        struct trace_frame frame;
+        struct trace_name name;
+        struct trace_stack stack;
+        struct trace_alloc alloc;
+        struct trace_free free;
+        struct trace_cpu cpu;
+        struct trace_wait wait;
+        struct trace_region region;
+        struct trace_region_end region_end;
+        struct trace_mark mark;
+        struct trace_label label;
+        struct trace_source source;
+        struct trace_loss loss;
+        struct trace_alert alert;
+    };
+    const unsigned char *tail; /* valid until the next call of trace_next or trace_close */
+    size_t tail_bytes;
+};
+
+/* Open a trace file; NULL with *err (no such file, not a trace, from a newer version, empty). */
+struct trace *trace_open(const char *path, struct err *err);
+/* The same over bytes in memory, which must outlive it. */
+struct trace *trace_open_bytes(const void *data, size_t size, const char *name, struct err *err);
+void trace_close(struct trace *t);
+
+const struct trace_header *trace_header(const struct trace *t);
+
+/* Start again from the beginning, with only the events of [from_ns, to_ns] (and all definitions).
+ * A trace that was just opened stands at the beginning with all of them.
+ */
+void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns);
+
+/* 1: *ev is the next record; 0: the end. Kinds unknown to this version are stepped over. */
+int trace_next(struct trace *t, struct trace_event *ev);
+
+/* Take the next (metric, value) from a tail of pairs; false at its end. */
+bool trace_next_pair(struct trace_event *ev, struct trace_pair *pair);
+
+/* Complete only after trace_next returned 0. */
+struct trace_health trace_health(const struct trace *t);
+
+#endif
