@@ -1,0 +1,34 @@
+/* launch - start the command as if we were not there: its signals, descriptors, limits and terminal
+ * are what they would have been.
+ */
+#ifndef WATCH_LAUNCH_H
+#define WATCH_LAUNCH_H
+
+#include "base/err.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct launch {
+    char *const *argv;
+    bool mute;            /* its output goes nowhere */
+    const sigset_t *mask; /* its signal mask: ours, before we blocked everything */
+    bool gated;           /* hold it before exec until launch_release: to trace its first step */
+    int gate, failure;    /* inside: the ends of two pipes, or -1 */
+};
+
+/* Make our own memory as small as it gets, since exec hands our high-water mark on to the command.
+ * Returns what is left, in bytes.
+ */
+uint64_t launch_shrink(void);
+
+/* The pid; -1 with *err, whose code is 127 (not found) or 126 (found, but cannot be run).
+ */
+pid_t launch(struct launch *l, struct err *err);
+
+/* Let a gated command begin. 0, or -1 with *err as above. */
+int launch_release(struct launch *l, struct err *err);
+
+#endif

@@ -1,0 +1,193 @@
+/* tick - one reading of the tree and the machine. */
+#include "watch/watcher.h"
+
+#include "base/memory.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define MACHINE_NS 100000000u /* the whole machine, when nobody records it: at most this often */
+#define EVENT_SHARE 8u        /* readings that an ending asks for may take one part in this many, */
+#define STOP_SHARE 2u         /* or where each ending stops for us anyway */
+#define PSS_SHARE 100u        /* proportional sizes may take one part in this many of the time */
+#define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
+#define KILL_NS (2u * SECOND_NS)
+
+void tick_alert(struct watcher *w, uint64_t total, bool between)
+{
+    const struct tree_live *largest = tree_largest(&w->tree);
+    struct watch_alert a = {
+        .elapsed_ns = w->tree.now_ns - w->started_ns,
+        .limit = w->o->threshold,
+        .total = total,
+        .processes = w->tree.alive,
+        .between = between,
+    };
+
+    if (largest) {
+        a.pid = largest->proc.pid;
+        a.rss = largest->now.rss;
+        memcpy(a.name, largest->now.name, sizeof(a.name));
+    }
+    if (w->result->alert_count < ALERTS_MOST)
+        w->alerts[w->result->alert_count++] = a;
+    w->result->threshold_exceeded = true;
+    recorder_alert(&w->recorder, &w->tree, &a);
+    if (w->o->on_alert)
+        w->o->on_alert(w->o->context, &a);
+}
+
+static void check_threshold(struct watcher *w)
+{
+    bool above = w->tree.rss > w->o->threshold;
+
+    if (above && !w->above)
+        tick_alert(w, w->tree.rss, false);
+    w->above = above;
+    if (above && w->o->kill_at_threshold && !w->stopping) {
+        w->stopping = true;
+        tree_kill(&w->tree, SIGTERM);
+        w->kill_ns = w->tree.now_ns + KILL_NS;
+    }
+    if (w->stopping && w->tree.now_ns >= w->kill_ns)
+        tree_kill(&w->tree, SIGKILL);
+}
+
+static void keep_point(struct watcher *w)
+{
+    struct watch_point point = {w->tree.real_ns, w->tree.rss, w->tree.vsz};
+
+    if (w->o->on_point)
+        w->o->on_point(w->o->context, &point);
+    if (!w->o->keep_points)
+        return;
+    if (w->result->point_count == w->point_room) {
+        w->point_room = w->point_room ? w->point_room * 2 : 64;
+        w->points = memory_resize(w->points, w->point_room * sizeof(*w->points));
+    }
+    w->points[w->result->point_count++] = point;
+}
+
+static void show(struct watcher *w)
+{
+    struct watch_view v = {
+        .elapsed_ns = w->tree.now_ns - w->started_ns,
+        .rss = w->tree.rss,
+        .vsz = w->tree.vsz,
+        .peak_rss = w->tree.bound.lower,
+        .peak_vsz = w->tree.peak_vsz,
+        .processes = w->tree.alive,
+    };
+    const size_t most = sizeof(v.top) / sizeof(v.top[0]);
+
+    for (int i = 0; i < w->tree.live_count; i++) {
+        const struct tree_live *l = &w->tree.live[i];
+        struct watch_top one = {l->now.name, l->proc.pid, l->now.rss};
+
+        for (size_t k = 0; k < most && !l->zombie && one.rss != ABSENT; k++)
+            if (!v.top[k].name || one.rss > v.top[k].rss) {
+                struct watch_top smaller = v.top[k];
+
+                v.top[k] = one;
+                one = smaller;
+                if (!one.name)
+                    break;
+            }
+    }
+    w->o->on_tick(w->o->context, &v);
+}
+
+/* Proportional sizes cost time in the target, so they are rationed: whenever the budget allows, and
+ * when the tree has grown well beyond what it was at any round before, which cannot happen often.
+ */
+static void read_pss(struct watcher *w)
+{
+    bool grown = w->tree.rss > w->pss_rss + w->pss_rss / PSS_GROWTH;
+
+    w->tree.pss = ABSENT;
+    if (!w->o->pss || (w->tree.now_ns < w->pss_ns && !grown))
+        return;
+    if (w->tree.rss > w->pss_rss)
+        w->pss_rss = w->tree.rss;
+    w->pss_ns = w->tree.now_ns + tree_read_pss(&w->tree) * PSS_SHARE;
+    w->result->pss_rounds++;
+}
+
+static void read_machine(struct watcher *w)
+{
+    bool recording = w->recorder.store != NULL;
+
+    w->sample.count = 0;
+    if (!recording && w->tree.now_ns < w->machine_ns)
+        return;
+    machine_read(&w->machine, recording, &w->sample);
+    if (w->sample.used != ABSENT)
+        watcher_range(&w->result->host, w->sample.used);
+    w->machine_ns = w->tree.now_ns + MACHINE_NS;
+}
+
+static void take_sample(struct watcher *w)
+{
+    struct tree *t = &w->tree;
+
+    tree_read(t, watcher_mono(), watcher_real());
+    if (w->records.fd >= 0)
+        taskstats_drain(&w->records, t);
+    tree_settle(t);
+    w->last_ns = t->now_ns;
+    if (!t->alive)
+        return;
+    if (w->result->samples++ == 1)
+        w->result->rss = (struct watch_range){0}; /* the first one may have met the loader */
+    watcher_range(&w->result->rss, t->rss);
+    read_pss(w);
+    read_machine(w);
+    keep_point(w);
+    recorder_tick(&w->recorder, t, &w->sample);
+    if (w->o->on_tick)
+        show(w);
+    if (w->o->threshold != ABSENT)
+        check_threshold(w);
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* What can wait until the command has shown that it lives for more than a moment. */
+static void settle_in(struct watcher *w)
+{
+    int ours[2] = {getpid(), w->root};
+    char membership[2048];
+
+    w->settled = true;
+    raise_descriptor_limit();
+    w->oom_before = machine_oom_kills(&w->machine);
+    if (proc_slurp("self/cgroup", membership, sizeof(membership)) > 0)
+        cgroup_open(&w->cgroup, "/sys/fs/cgroup", membership, ours);
+}
+
+void tick(struct watcher *w)
+{
+    if (!w->settled)
+        settle_in(w);
+    take_sample(w);
+    w->tick_ns = watcher_mono() - w->last_ns;
+    w->spent_ns += w->tick_ns;
+}
+
+void tick_at_ending(struct watcher *w)
+{
+    uint64_t share = w->traced ? STOP_SHARE : EVENT_SHARE;
+
+    if (!w->done && watcher_mono() - w->last_ns > w->tick_ns * share)
+        tick(w);
+}

@@ -1,0 +1,107 @@
+/* tree - the processes of a run: found, read at every tick, and remembered when they end.
+ *
+ * A tick is tree_read (every living process), then tree_ended for whatever is known to have ended,
+ * then tree_settle, which accounts the interval in the bounds. Between ticks tree_ended may come at
+ * any time.
+ */
+#ifndef WATCH_TREE_H
+#define WATCH_TREE_H
+
+#include "base/intmap.h"
+#include "trace/format.h"
+#include "watch/bound.h"
+#include "watch/procfs.h"
+
+struct tree_live {
+    int index; /* in tree.all */
+    struct proc proc;
+    struct proc_reading now;
+    bool zombie;
+};
+
+/* How a process ended, as far as one source knows; ABSENT where it does not. */
+struct tree_end {
+    int pid, ppid;
+    const char *name;                    /* NULL: not known */
+    bool waited;                         /* from wait4; otherwise from an exit record */
+    uint64_t rss, vsz;                   /* its own final marks */
+    uint64_t maxrss;                     /* the largest mark among it and what it waited for */
+    uint64_t minor_faults, child_faults; /* of the zombie */
+    uint64_t lived_ns;
+    enum trace_end how;
+    int status;
+};
+
+struct tree;
+
+/* What the recorder wants to hear of. */
+struct tree_events {
+    void (*born)(void *context, const struct tree *t, struct watch_process *p, enum trace_born how);
+    void (*ended)(void *context, const struct watch_process *p, enum trace_end how, int status);
+};
+
+struct tree {
+    /* set by the caller */
+    bool children;  /* follow descendants */
+    bool details;   /* read everything at every tick, for a time series */
+    bool records;   /* every process's end is told by tree_ended: nothing lives unseen */
+    int self;       /* our own pid, when we adopt orphans; 0: we don't */
+    uint64_t floor; /* our own mark at the launch: exec hands it on, so maxrss says nothing below */
+    const struct tree_events *events;
+    void *context;
+
+    /* results */
+    struct watch_process *all; /* every process that was seen */
+    size_t all_count, all_room;
+    struct tree_live *live;
+    int live_count, live_room;
+    struct bound bound;
+    uint64_t rss, vsz, pss; /* sums at the last tick */
+    int alive;              /* processes in those sums */
+    uint64_t peak_vsz, peak_pss;
+    uint64_t hidden; /* processes that may have come and gone unseen in one interval, at most */
+    bool floored;    /* the main process left no mark above our own: its peak is at most that */
+
+    /* inside */
+    struct intmap by_pid;   /* pid -> index in all, the latest of that pid */
+    int *live_of;           /* per index in all: its place in live, -1: ended */
+    unsigned char *sources; /* per index in all: who told of its end */
+    struct proc self_proc;
+    int kept, kept_most;                 /* descriptors */
+    uint64_t ended_known, ended_unknown; /* of the interval that runs */
+    uint64_t reaped_faults;              /* of children that were waited for in it */
+    uint64_t newest;                     /* pid of the machine when last asked */
+    uint64_t newborn;                    /* processes seen that were made since */
+    uint64_t unexplained;                /* made before that, and not seen */
+    uint64_t last_marks, last_unknown;   /* of the interval before this one */
+    int vanished[64], vanished_count;    /* ended in this reading, nobody has said how */
+    uint64_t now_ns, real_ns;
+    bool scan; /* no lists of children in this kernel: look at every process */
+};
+
+/* Start with nothing. Reads how many descriptors it may keep. */
+void tree_init(struct tree *t);
+
+/* Add a process that is known to be there; parent -1: as the kernel says. Its index, -1: gone. */
+int tree_add(struct tree *t, int pid, int parent, enum trace_born how);
+
+void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns);
+void tree_settle(struct tree *t);
+void tree_ended(struct tree *t, const struct tree_end *end);
+
+/* The marks of a living process, read outside a tick. */
+void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz);
+
+/* A round of proportional sizes; fills t->pss. Returns what it cost in ns. */
+uint64_t tree_read_pss(struct tree *t);
+
+/* The process that is largest now; NULL: none lives. */
+const struct tree_live *tree_largest(const struct tree *t);
+/* Is this the pid of a living process of the tree? */
+bool tree_has(const struct tree *t, int pid);
+/* Send a signal to every process; how many got it. */
+int tree_kill(struct tree *t, int signal);
+
+void tree_free(struct tree *t);
+
+#endif

@@ -1,0 +1,434 @@
+#include "watch/watch.h"
+
+#include "base/memory.h"
+#include "watch/launch.h"
+#include "watch/ptracer.h"
+#include "watch/watcher.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_NS 1500000u /* after exec: a command that ends at once should not wait for us */
+#define COUNTER_LAG                                                                                \
+    (256u << 10)       /* what we may still touch before exec, and what the kernel may count late */
+#define LAST_NS 200000 /* a dying process takes about this long */
+#define LAST_MOST 500
+#define SWEEPS_MOST 50
+#define SWEEP_NS 10000000
+
+static uint64_t now_on(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t watcher_mono(void)
+{
+    return now_on(CLOCK_MONOTONIC);
+}
+
+uint64_t watcher_real(void)
+{
+    return now_on(CLOCK_REALTIME);
+}
+
+void watcher_range(struct watch_range *r, uint64_t value)
+{
+    if (!r->count || value < r->least)
+        r->least = value;
+    if (value > r->most)
+        r->most = value;
+    r->sum += (double)value;
+    r->count++;
+}
+
+/* ---- endings ---- */
+
+static void add_usage(struct watcher *w, const struct rusage *u)
+{
+    w->result->user_ns += (uint64_t)u->ru_utime.tv_sec * SECOND_NS +
+                          (uint64_t)u->ru_utime.tv_usec * 1000;
+    w->result->system_ns += (uint64_t)u->ru_stime.tv_sec * SECOND_NS +
+                            (uint64_t)u->ru_stime.tv_usec * 1000;
+    w->result->minor_faults += (uint64_t)u->ru_minflt;
+    w->result->major_faults += (uint64_t)u->ru_majflt;
+}
+
+/* A process ended and can be, or was, waited for. */
+static void note_end(struct watcher *w, int pid, int status, const struct rusage *usage,
+                     const struct proc_reading *zombie)
+{
+    struct tree_end end = {
+        .pid = pid,
+        .ppid = zombie ? zombie->ppid : 0,
+        .name = zombie ? zombie->name : NULL,
+        .waited = true,
+        .rss = ABSENT,
+        .vsz = ABSENT,
+        .maxrss = (uint64_t)usage->ru_maxrss * 1024,
+        .minor_faults = zombie ? zombie->minor_faults : ABSENT,
+        .child_faults = zombie ? zombie->child_minor_faults : ABSENT,
+        .lived_ns = ABSENT,
+        .how = WIFSIGNALED(status) ? TRACE_END_SIGNALED : TRACE_END_EXITED,
+        .status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+    };
+
+    w->tree.now_ns = watcher_mono();
+    if (w->tree.children || pid == w->root)
+        tree_ended(&w->tree, &end);
+    if (!zombie || zombie->ppid == w->tree.self) /* its usage holds all that it waited for */
+        add_usage(w, usage);
+    if (pid == w->root) {
+        w->status = status;
+        w->done = true;
+    }
+}
+
+/* Look at each zombie before it is taken away: its fault counts tell what its marks cannot. */
+static void reap(struct watcher *w)
+{
+    siginfo_t info = {0};
+
+    while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid) {
+        struct proc_reading zombie = {0};
+        struct proc p;
+        struct rusage usage;
+        bool read;
+        int status;
+
+        read = !proc_open(&p, info.si_pid, false) && !proc_read_stat(&p, &zombie);
+        if (wait4(info.si_pid, &status, 0, &usage) == info.si_pid)
+            note_end(w, info.si_pid, status, &usage, read ? &zombie : NULL);
+        info.si_pid = 0;
+    }
+}
+
+static void reap_traced(struct watcher *w)
+{
+    struct rusage usage;
+    int status, pid;
+
+    while ((pid = wait4(-1, &status, WNOHANG | __WALL, &usage)) > 0) {
+        struct proc_reading r = {.ppid = pid == w->root ? w->tree.self : 0,
+                                 .minor_faults = ABSENT,
+                                 .child_minor_faults = ABSENT};
+
+        if (ptracer_at_exit(status))
+            tick_at_ending(w); /* the dying still holds its memory */
+        if (ptracer_stopped(&w->tree, pid, status) || (!tree_has(&w->tree, pid) && pid != w->root))
+            continue;
+        note_end(w, pid, status, &usage, &r);
+        tick_at_ending(w);
+    }
+}
+
+static void take_endings(struct watcher *w)
+{
+    if (w->records.fd >= 0)
+        taskstats_drain(&w->records, &w->tree);
+    if (w->traced)
+        reap_traced(w);
+    else
+        reap(w);
+}
+
+/* ---- signals ---- */
+
+static void pause_ourselves(struct watcher *w)
+{
+    if (w->o->on_pause)
+        w->o->on_pause(w->o->context, true);
+    kill(getpid(), SIGSTOP);
+    w->next_ns = watcher_mono();
+    if (w->o->on_pause)
+        w->o->on_pause(w->o->context, false);
+}
+
+/* What the terminal sends reaches the whole group, the command included: nothing to pass on. The
+ * same for a signal that a process of the tree sent, which is meant for its group.
+ */
+static void pass_on(struct watcher *w, const struct signalfd_siginfo *s)
+{
+    int sig = (int)s->ssi_signo, from = (int)s->ssi_pid;
+    bool stop = sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+
+    if (s->ssi_code <= 0 && from != getpid() && !tree_has(&w->tree, from)) {
+        kill(w->root, sig);
+        w->passed_on = sig;
+    }
+    if (stop)
+        pause_ourselves(w);
+}
+
+static void take_signals(struct watcher *w)
+{
+    struct signalfd_siginfo s[8];
+    ssize_t n = read(w->signals, s, sizeof(s));
+
+    for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(s[0]); i++) {
+        int sig = (int)s[i].ssi_signo;
+
+        if (sig == SIGCHLD)
+            take_endings(w);
+        else if (w->root)
+            pass_on(w, &s[i]);
+        else if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT)
+            w->done = true; /* enough seen of processes that are not ours */
+        else if (sig == SIGTSTP)
+            pause_ourselves(w);
+    }
+}
+
+/* ---- the loop ---- */
+
+static void wait_for_something(struct watcher *w)
+{
+    struct pollfd fds[2] = {{.fd = w->signals, .events = POLLIN},
+                            {.fd = w->records.fd, .events = POLLIN}};
+    uint64_t now = watcher_mono(), ns = w->next_ns > now ? w->next_ns - now : 0;
+    struct timespec patience = {(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
+
+    if (ppoll(fds, w->records.fd >= 0 ? 2 : 1, &patience, NULL) <= 0)
+        return;
+    if (fds[1].revents) {
+        taskstats_drain(&w->records, &w->tree);
+        tick_at_ending(w);
+    }
+    if (fds[0].revents)
+        take_signals(w);
+}
+
+/* Ticks stand at whole intervals from the start; the first reading comes before them. */
+static uint64_t next_tick(const struct watcher *w, uint64_t last_ns)
+{
+    return last_ns < w->started_ns + w->o->interval_ns ? w->started_ns + w->o->interval_ns
+                                                       : last_ns + w->o->interval_ns;
+}
+
+static void loop(struct watcher *w)
+{
+    while (!w->done) {
+        uint64_t now;
+
+        wait_for_something(w);
+        now = watcher_mono();
+        if (w->done || now < w->next_ns)
+            continue;
+        tick(w);
+        if (!w->root && !w->tree.live_count)
+            w->done = true;
+        w->next_ns = next_tick(w, w->next_ns);
+        now = watcher_mono();
+        if (w->next_ns < now) { /* a reading took longer than an interval */
+            uint64_t missed = (now - w->next_ns) / w->o->interval_ns + 1;
+
+            w->late += missed;
+            w->next_ns += missed * w->o->interval_ns;
+        }
+    }
+}
+
+static bool somebody_dies(const struct tree *t)
+{
+    for (int i = 0; i < t->live_count; i++)
+        if (t->live[i].zombie)
+            return true;
+    return false;
+}
+
+/* What outlives the command, and what ends with it: orphans that are about to be ours to wait for. */
+static void take_last(struct watcher *w, uint64_t ended_ns)
+{
+    struct timespec moment = {0, LAST_NS};
+
+    tree_read(&w->tree, ended_ns, watcher_real());
+    take_endings(w);
+    for (int i = 0; i < LAST_MOST && somebody_dies(&w->tree); i++) {
+        nanosleep(&moment, NULL);
+        take_endings(w);
+    }
+    if (somebody_dies(&w->tree) || w->tree.alive)
+        bound_unknown(&w->tree.bound,
+                      "a process outlived the command, with what it had waited for");
+}
+
+/* The tree is to be ended: kill until nothing of it is left, for it may go on forking. */
+static void sweep_all(struct watcher *w)
+{
+    struct timespec moment = {0, SWEEP_NS};
+
+    for (int i = 0; i < SWEEPS_MOST; i++) {
+        tree_read(&w->tree, watcher_mono(), watcher_real());
+        if (!tree_kill(&w->tree, SIGKILL))
+            return;
+        nanosleep(&moment, NULL);
+        take_endings(w);
+    }
+}
+
+/* The command died of a signal that we passed on: what it left behind in our session goes, too. */
+static void sweep_session(struct watcher *w)
+{
+    pid_t session = getsid(0);
+
+    tree_read(&w->tree, watcher_mono(), watcher_real());
+    for (int i = 0; i < w->tree.live_count; i++)
+        if (getsid(w->tree.live[i].proc.pid) == session)
+            kill(w->tree.live[i].proc.pid, w->passed_on);
+}
+
+static void sweep(struct watcher *w)
+{
+    if (w->stopping)
+        sweep_all(w);
+    else if (w->root && WIFSIGNALED(w->status) && WTERMSIG(w->status) == w->passed_on)
+        sweep_session(w);
+}
+
+/* ---- the start ---- */
+
+static int check_pid(int pid, struct err *err)
+{
+    if (!kill(pid, 0))
+        return 0;
+    if (errno == EPERM)
+        return err_code(
+            err, 125, "process %d belongs to another user; watch it as that user or as root", pid);
+    return err_code(err, 125, "there is no process %d", pid);
+}
+
+static int start_pids(struct watcher *w, struct err *err)
+{
+    for (size_t i = 0; i < w->o->pid_count; i++)
+        if (check_pid(w->o->pids[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < w->o->pid_count; i++)
+        if (proc_is_kernel(w->o->pids[i]))
+            return err_code(err, 125,
+                            "process %d belongs to the kernel: it has no memory of its own",
+                            w->o->pids[i]);
+    for (size_t i = 0; i < w->o->pid_count; i++)
+        if (!tree_has(&w->tree, w->o->pids[i]))
+            tree_add(&w->tree, w->o->pids[i], -1, TRACE_BORN_FOUND);
+    if (!w->tree.live_count)
+        return err_code(err, 125, "process %d has just ended", w->o->pids[0]);
+    w->result->main_pid = w->o->pids[0];
+    return 0;
+}
+
+static int start_command(struct watcher *w, const sigset_t *mask, struct err *err)
+{
+    struct launch l = {.argv = w->o->argv, .mute = w->o->mute, .mask = mask, .gated = w->traced};
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    w->tree.floor = launch_shrink() + COUNTER_LAG;
+    w->root = launch(&l, err);
+    if (w->root < 0)
+        return -1;
+    w->result->main_pid = w->root;
+    if (w->traced && ptracer_seize(w->root, err) < 0) {
+        kill(w->root, SIGKILL);
+        return -1;
+    }
+    tree_add(&w->tree, w->root, -1, TRACE_BORN_LAUNCHED);
+    return w->traced ? launch_release(&l, err) : 0;
+}
+
+/* Exit records where the kernel gives them, else a stop at every exit. */
+static void choose_method(struct watcher *w)
+{
+    struct err ignored;
+
+    w->result->method = "sampled";
+    if (!w->o->exact || !w->o->argv)
+        return;
+    w->tree.records = true;
+    if (!taskstats_open(&w->records, &ignored)) {
+        w->result->method = "taskstats";
+    } else {
+        w->result->method = "ptrace";
+        w->traced = true;
+    }
+}
+
+static void prepare(struct watcher *w)
+{
+    struct watch_result *r = w->result;
+
+    *r = (struct watch_result){
+        .command = w->o->command,
+        .interval_ns = w->o->interval_ns,
+        .children = w->o->children,
+    };
+    w->records.fd = -1;
+    w->tree.children = w->o->children;
+    w->tree.details = w->o->store != NULL;
+    w->tree.self = w->o->argv ? getpid() : 0;
+    w->recorder.store = w->o->store;
+    if (w->o->store) {
+        w->tree.events = &recorder_events;
+        w->tree.context = &w->recorder;
+    }
+    choose_method(w);
+    recorder_begin(&w->recorder, w->o->argv, w->o->command, w->o->interval_ns, r->method);
+}
+
+static int begin(struct watcher *w, struct err *err)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    w->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (w->signals < 0)
+        return err_code(err, 125, "cannot watch signals: %s", strerror(errno));
+    tree_init(&w->tree);
+    w->started_ns = watcher_mono();
+    w->result->start_real_ns = watcher_real();
+    w->tree.now_ns = w->started_ns;
+    return w->o->argv ? start_command(w, &before, err) : start_pids(w, err);
+}
+
+int watch(const struct watch_options *o, struct arena *arena, struct watch_result *result,
+          struct err *err)
+{
+    struct watcher *w = memory_zeroed(sizeof(*w));
+    uint64_t ended_ns;
+    int failed;
+
+    w->o = o;
+    w->result = result;
+    w->cgroup.peak = -1;
+    w->cgroup.kills = ABSENT;
+    w->oom_before = ABSENT;
+    prepare(w);
+    failed = begin(w, err);
+    if (!failed) {
+        w->next_ns = watcher_mono() + (w->root ? FIRST_NS : 0);
+        loop(w);
+        ended_ns = watcher_mono();
+        sweep(w);
+        take_last(w, ended_ns);
+        outcome(w, ended_ns, arena);
+    }
+    if (w->signals >= 0)
+        close(w->signals);
+    taskstats_close(&w->records);
+    cgroup_close(&w->cgroup);
+    machine_close(&w->machine);
+    tree_free(&w->tree);
+    free(w->points);
+    free(w);
+    return failed;
+}

@@ -1,0 +1,37 @@
+/* watch - run a command (or look at processes that already run), sample it until it ends, and say
+ * what it used. Prints nothing: what happens on the way is told through the hooks.
+ */
+#ifndef WATCH_WATCH_H
+#define WATCH_WATCH_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "trace/store.h"
+#include "watch/result.h"
+
+struct watch_options {
+    char *const *argv; /* the command; NULL: watch `pids` */
+    const int *pids;
+    size_t pid_count;
+    const char *command; /* how the command is called in reports */
+    uint64_t interval_ns;
+    bool children, exact, pss, mute;
+    bool keep_points;          /* keep every sample of the tree in the result */
+    uint64_t threshold;        /* ABSENT: none */
+    bool kill_at_threshold;    /* end the whole tree when it is crossed */
+    struct trace_store *store; /* NULL: not recorded; closed by the caller */
+
+    void *context;
+    void (*on_tick)(void *context, const struct watch_view *v);   /* NULL: nobody looks */
+    void (*on_point)(void *context, const struct watch_point *p); /* NULL: likewise */
+    void (*on_alert)(void *context, const struct watch_alert *a); /* NULL: likewise */
+    void (*on_pause)(void *context, bool paused);                 /* job control; or NULL */
+};
+
+/* 0: *result is filled; its arrays live in the arena. -1 with *err when nothing could be started
+ * (code 126 or 127 for the command's own failure to start, else 125).
+ */
+int watch(const struct watch_options *o, struct arena *arena, struct watch_result *result,
+          struct err *err);
+
+#endif
