@@ -1,0 +1,10 @@
+/* health - what a trace lacks, in one line: the first line of every report. */
+#ifndef ANALYZE_HEALTH_H
+#define ANALYZE_HEALTH_H
+
+#include "analyze/run.h"
+
+/* In the run's arena; NULL: it lacks nothing. */
+const char *health_line(const struct run *r, struct trace_health h);
+
+#endif

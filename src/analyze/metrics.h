@@ -1,0 +1,39 @@
+/* metrics - one value of each metric of one subject. */
+#ifndef ANALYZE_METRICS_H
+#define ANALYZE_METRICS_H
+
+#include "trace/format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define METRICS_OF_PROCESS 24 /* metrics of a process are below this */
+#define METRICS_ROOM 32
+
+/* Metrics of a process take the first 24 places, those of the run alone the last 8; machine,
+ * control group and device have a range of their own, so each needs a set of its own.
+ */
+struct metrics {
+    uint64_t value[METRICS_ROOM];
+    uint32_t present; /* bit i: value[i] is known */
+};
+
+/* The place of a metric in a set; METRICS_ROOM: it has none. */
+unsigned int metrics_place(uint64_t metric);
+/* Is it a metric that this subject may have? Two subjects use one place for different things. */
+bool metrics_belong(uint64_t subject, uint64_t metric);
+/* Does the metric at this place add up over a tree, also of those that have ended? A high-water
+ * mark only grows as well, but marks of different moments are no sum.
+ */
+bool metrics_counter(unsigned int place);
+
+/* False where it is absent; then *value is as it was. */
+bool metrics_get(const struct metrics *m, enum trace_metric metric, uint64_t *value);
+bool metrics_has(const struct metrics *m, unsigned int place);
+void metrics_set(struct metrics *m, unsigned int place, uint64_t value);
+void metrics_raise(struct metrics *m, unsigned int place, uint64_t value);
+
+/* Its name and unit; NULL for a number unknown to this version. */
+const char *metrics_name(uint64_t metric, enum trace_unit *unit);
+
+#endif

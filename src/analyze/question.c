@@ -1,0 +1,16 @@
+/* question - the list of what can be asked. */
+#include "analyze/question.h"
+
+#include <string.h>
+
+const struct question *const questions[] = {
+    &question_summary, &question_processes, &question_timeline, &question_resources, NULL,
+};
+
+const struct question *question_find(const char *name)
+{
+    for (int i = 0; questions[i]; i++)
+        if (strcmp(questions[i]->name, name) == 0)
+            return questions[i];
+    return NULL;
+}

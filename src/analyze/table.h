@@ -1,0 +1,94 @@
+/* table - the answer to a question. Every question fills tables; every format writes tables;
+ * neither knows the other.
+ *
+ * A table is a name, columns (name, unit) and cells. A timeline is a table whose first column is a
+ * time; a tree is a table with a depth column. A cell may be absent: shown as "n/a", null or empty,
+ * never as 0.
+ */
+#ifndef ANALYZE_TABLE_H
+#define ANALYZE_TABLE_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum table_unit {
+    UNIT_TEXT,    /* cell.text */
+    UNIT_COUNT,   /* cell.number */
+    UNIT_BYTES,   /* cell.number */
+    UNIT_NS,      /* cell.number: a span of time, or a time since the recording began */
+    UNIT_ID,      /* cell.number: a pid and the like; never summed, never grouped */
+    UNIT_PERCENT, /* cell.real */
+    UNIT_REAL,    /* cell.real */
+    UNIT_DEPTH,   /* cell.number: depth in the tree of the rows; indents the text column after it */
+};
+
+enum table_shape {
+    TABLE_ROWS, /* rows and columns */
+    /* Two columns, name and value; `value` cells carry their unit. A fact NAME_at_least with the
+     * fact NAME_at_most after it is one number that is known by its bounds.
+     */
+    TABLE_FACTS,
+    TABLE_TIMELINE, /* the first column is a time: text draws it as a chart */
+};
+
+struct table_column {
+    const char *name; /* a JSON key and a heading both: lower_snake */
+    enum table_unit unit;
+};
+
+struct table_cell {
+    union {
+        uint64_t number;
+        double real;
+        const char *text;
+    };
+    bool present;
+    uint8_t unit; /* for TABLE_FACTS: the unit of this very cell */
+};
+
+struct table {
+    const char *name;
+    enum table_shape shape;
+    const struct table_column *columns;
+    int width;
+    int rows, room;
+    struct table_cell *cells; /* rows x width */
+    const char *note;         /* one sentence shown below it, or NULL */
+};
+
+/* Several tables answer one question: the order is the order of reading. */
+struct answer {
+    struct arena *arena;  /* the caller's; everything below lives in it */
+    const char *question; /* the caller's: what was asked */
+    const char *health;   /* one line on what the trace lacks (cut, damaged, losses), or NULL */
+    struct table **tables;
+    int count;
+};
+
+struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,
+                         const struct table_column *columns, int width);
+
+/* Add one row and return its cells, all absent. */
+struct table_cell *table_add(struct answer *a, struct table *t);
+
+void cell_number(struct table_cell *c, uint64_t number);
+void cell_real(struct table_cell *c, double real);
+void cell_text(struct table_cell *c, const char *text); /* NULL: stays absent */
+
+/* One row of a TABLE_FACTS table: name and a value to be filled. */
+struct table_cell *table_fact(struct answer *a, struct table *t, const char *name,
+                              enum table_unit unit);
+
+/* Largest first, by a number or real column; rows of equal value keep their order. */
+void table_sort(struct table *t, int column);
+
+/* For timelines with more rows than anybody wants: merge each two rows into one, or the last row
+ * into the one before. A merged row holds the larger of each two cells, and the time (column 0) at
+ * which column 1 was the larger: no peak is lost, and counters stay right.
+ */
+void table_halve(struct table *t);
+void table_fold(struct table *t);
+
+#endif

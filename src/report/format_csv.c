@@ -1,0 +1,76 @@
+/* format_csv - quoted as RFC 4180 says, lines end in LF; plain numbers, absent is empty.
+ *
+ * An answer whose rows are one table is that table alone, so that any reader takes it. Several
+ * tables follow each other, each under a line "# name" and with an empty line before the next.
+ */
+#include "report/formats.h"
+#include "report/show.h"
+
+#include <string.h>
+
+static void put_text(const char *text, FILE *out)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void put_table(const struct table *t, FILE *out)
+{
+    char text[SHOW_ROOM];
+
+    for (int i = 0; i < t->width; i++)
+        fprintf(out, "%s%s", i ? "," : "", t->columns[i].name);
+    fputc('\n', out);
+    for (int row = 0; row < t->rows; row++) {
+        for (int i = 0; i < t->width; i++) {
+            if (i)
+                fputc(',', out);
+            put_text(show_plain(text, &t->cells[(size_t)row * (size_t)t->width + (size_t)i]), out);
+        }
+        fputc('\n', out);
+    }
+}
+
+/* The one table that is not a list of facts; NULL where there are more, or none. */
+static const struct table *only_table(const struct answer *a)
+{
+    const struct table *only = NULL;
+
+    for (int i = 0; i < a->count; i++) {
+        if (a->tables[i]->shape == TABLE_FACTS)
+            continue;
+        if (only)
+            return NULL;
+        only = a->tables[i];
+    }
+    return only;
+}
+
+static void write_csv(const struct answer *a, FILE *out)
+{
+    const struct table *only = only_table(a);
+
+    if (only) {
+        put_table(only, out);
+        return;
+    }
+    for (int i = 0; i < a->count; i++) {
+        fprintf(out, "%s# %s\n", i ? "\n" : "", a->tables[i]->name);
+        put_table(a->tables[i], out);
+    }
+}
+
+const struct format format_csv = {
+    .name = "csv",
+    .summary = "comma-separated values with a heading, for spreadsheets and scripts",
+    .write = write_csv,
+};

@@ -1,0 +1,117 @@
+/* format_json - one object that describes itself:
+ *
+ *   question, health (null: the trace lacks nothing), tables: by name, each with
+ *     shape   "facts", "rows" or "timeline"
+ *     units   of every column (of every fact): text count bytes ns id percent real depth
+ *     values  of facts: one object;  rows: an array of objects
+ *     note    one sentence, or null
+ *
+ * Numbers are plain; absent is null. Keys are added, never renamed.
+ */
+#include "base/emit.h"
+#include "report/formats.h"
+
+static const char *const units[] = {
+    [UNIT_TEXT] = "text", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
+    [UNIT_NS] = "ns",     [UNIT_ID] = "id",       [UNIT_PERCENT] = "percent",
+    [UNIT_REAL] = "real", [UNIT_DEPTH] = "depth",
+};
+
+static const char *const shapes[] = {
+    [TABLE_ROWS] = "rows",
+    [TABLE_FACTS] = "facts",
+    [TABLE_TIMELINE] = "timeline",
+};
+
+static void put_cell(struct emit *j, const struct table_cell *c)
+{
+    if (!c->present)
+        emit_null(j);
+    else if (c->unit == UNIT_TEXT)
+        emit_text(j, c->text);
+    else if (c->unit == UNIT_PERCENT || c->unit == UNIT_REAL)
+        emit_real(j, c->real);
+    else
+        emit_number(j, c->number);
+}
+
+static void put_facts(struct emit *j, const struct table *t)
+{
+    emit_key(j, "units");
+    emit_open(j, '{');
+    for (int i = 0; i < t->rows; i++) {
+        emit_key(j, t->cells[i * 2].text);
+        emit_text(j, units[t->cells[i * 2 + 1].unit]);
+    }
+    emit_close(j, '}');
+    emit_key(j, "values");
+    emit_open(j, '{');
+    for (int i = 0; i < t->rows; i++) {
+        emit_key(j, t->cells[i * 2].text);
+        put_cell(j, &t->cells[i * 2 + 1]);
+    }
+    emit_close(j, '}');
+}
+
+/* A row is one line: a table of a million rows can still be read by eye and by grep. */
+static void put_row(struct emit *j, const struct table *t, const struct table_cell *cells)
+{
+    emit_open(j, '{');
+    j->flat = true;
+    for (int i = 0; i < t->width; i++) {
+        emit_key(j, t->columns[i].name);
+        put_cell(j, &cells[i]);
+    }
+    emit_close(j, '}');
+    j->flat = false;
+}
+
+static void put_rows(struct emit *j, const struct table *t)
+{
+    emit_key(j, "units");
+    emit_open(j, '{');
+    for (int i = 0; i < t->width; i++) {
+        emit_key(j, t->columns[i].name);
+        emit_text(j, units[t->columns[i].unit]);
+    }
+    emit_close(j, '}');
+    emit_key(j, "rows");
+    emit_open(j, '[');
+    for (int i = 0; i < t->rows; i++)
+        put_row(j, t, t->cells + (size_t)i * (size_t)t->width);
+    emit_close(j, ']');
+}
+
+static void write_json(const struct answer *a, FILE *out)
+{
+    struct emit j = {.out = out, .first = true};
+
+    emit_open(&j, '{');
+    emit_key(&j, "question");
+    emit_text(&j, a->question);
+    emit_key(&j, "health");
+    emit_text(&j, a->health);
+    emit_key(&j, "tables");
+    emit_open(&j, '{');
+    for (int i = 0; i < a->count; i++) {
+        const struct table *t = a->tables[i];
+
+        emit_key(&j, t->name);
+        emit_open(&j, '{');
+        emit_key(&j, "shape");
+        emit_text(&j, shapes[t->shape]);
+        (t->shape == TABLE_FACTS ? put_facts : put_rows)(&j, t);
+        emit_key(&j, "note");
+        emit_text(&j, t->note);
+        emit_close(&j, '}');
+    }
+    emit_close(&j, '}');
+    emit_close(&j, '}');
+    fputc('\n', out);
+}
+
+const struct format format_json = {
+    .name = "json",
+    .summary = "one object with plain numbers, units and null for what is absent",
+    .write = write_json,
+};

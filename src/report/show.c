@@ -1,0 +1,82 @@
+/* show - see show.h. */
+#include "report/show.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(SHOW_ROOM >= TEXT_SIZE, "a size must fit");
+
+bool show_is_text(enum table_unit unit)
+{
+    return unit == UNIT_TEXT;
+}
+
+/* "1234567" as "1,234,567". */
+static void group(char out[SHOW_ROOM], uint64_t number)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "%" PRIu64, number), to = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            out[to++] = ',';
+        out[to++] = digits[i];
+    }
+    out[to] = '\0';
+}
+
+const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c)
+{
+    if (!c->present)
+        return "n/a";
+    switch ((enum table_unit)c->unit) {
+    case UNIT_TEXT:
+        return c->text;
+    case UNIT_BYTES:
+        return text_size(out, c->number);
+    case UNIT_NS:
+        return c->number ? text_duration(out, c->number) : "0 s";
+    case UNIT_COUNT:
+        group(out, c->number);
+        return out;
+    case UNIT_PERCENT:
+        snprintf(out, SHOW_ROOM, "%.1f %%", c->real);
+        return out;
+    case UNIT_REAL:
+    case UNIT_ID:
+    case UNIT_DEPTH:
+        break;
+    }
+    return show_plain(out, c);
+}
+
+static void shortest(char out[SHOW_ROOM], double real)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        double back;
+
+        snprintf(out, SHOW_ROOM, "%.*g", digits, real);
+        back = strtod(out, NULL);
+        if (back >= real && back <= real)
+            return;
+    }
+}
+
+const char *show_plain(char out[SHOW_ROOM], const struct table_cell *c)
+{
+    if (!c->present)
+        return "";
+    if (c->unit == UNIT_TEXT)
+        return c->text;
+    if (c->unit == UNIT_PERCENT)
+        snprintf(out, SHOW_ROOM, "%.3f", c->real);
+    else if (c->unit == UNIT_REAL)
+        shortest(out, c->real);
+    else
+        snprintf(out, SHOW_ROOM, "%" PRIu64, c->number);
+    return out;
+}

@@ -1,0 +1,19 @@
+/* show - a cell as text, for people and for machines. */
+#ifndef REPORT_SHOW_H
+#define REPORT_SHOW_H
+
+#include "analyze/table.h"
+
+#define SHOW_ROOM 64 /* for any cell but a text, which is returned as it is */
+
+/* "1.5 MiB", "12 ms", "1,234", "99.5 %"; absent: "n/a". */
+const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c);
+
+/* A plain number: bytes and nanoseconds as they are, reals as short as reads back equal (percent:
+ * three decimals). Absent: "".
+ */
+const char *show_plain(char out[SHOW_ROOM], const struct table_cell *c);
+
+bool show_is_text(enum table_unit unit);
+
+#endif
