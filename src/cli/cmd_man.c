@@ -1,0 +1,231 @@
+/* man - the manual pages, written in roff (the man macros) from the descriptors of the commands. */
+#include "cli/command.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Text as roff shows it: a dash stays a dash, and no line turns into a request. */
+static void put_text(const char *text, size_t length)
+{
+    if (length && (text[0] == '.' || text[0] == '\''))
+        fputs("\\&", stdout);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '-')
+            fputs("\\-", stdout);
+        else if (text[i] == '\\')
+            fputs("\\e", stdout);
+        else if (text[i] == '\'')
+            fputs("\\(aq", stdout);
+        else
+            putchar(text[i]);
+    }
+}
+
+static void put_string(const char *text)
+{
+    put_text(text, strlen(text));
+}
+
+static void put_upper(const char *text)
+{
+    for (; *text; text++)
+        putchar(toupper((unsigned char)*text));
+}
+
+/* Lines that stay lines. */
+static void put_lines(const char *text)
+{
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+        if (at != text)
+            puts(".br");
+        put_text(at, n);
+        putchar('\n');
+        at += n + (at[n] == '\n');
+    }
+}
+
+/* Paragraphs; lines that start with a space are kept as they are. */
+static void put_paragraphs(const char *text)
+{
+    bool fixed = false;
+
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+        bool is_fixed = *at == ' ';
+        if (is_fixed != fixed)
+            puts(is_fixed ? ".PP\n.nf" : ".fi");
+        fixed = is_fixed;
+        if (n == 0) {
+            if (!fixed && at[1] && at[1] != ' ')
+                puts(".PP");
+        } else {
+            put_text(at, n);
+            putchar('\n');
+        }
+        at += n + (at[n] == '\n');
+    }
+    if (fixed)
+        puts(".fi");
+}
+
+static void put_options(const struct option *table)
+{
+    for (const struct option *o = table; o && o->name; o++) {
+        puts(".TP");
+        if (o->letter)
+            printf("\\fB\\-%c\\fR, ", o->letter);
+        fputs("\\fB\\-\\-", stdout);
+        put_string(o->name);
+        fputs("\\fR", stdout);
+        if (o->argument && o->argument[0] == '[')
+            printf("[=\\fI%.*s\\fR]", (int)strcspn(o->argument + 1, "]"), o->argument + 1);
+        else if (o->argument)
+            printf(" \\fI%s\\fR", o->argument);
+        putchar('\n');
+        put_lines(o->help ? o->help : "");
+        if (o->choices) {
+            fputs(".br\nOne of: ", stdout);
+            put_string(o->choices);
+            putchar('\n');
+        }
+    }
+}
+
+static void put_exits(const struct command_exit *exits)
+{
+    if (!exits)
+        return;
+    puts(".SH EXIT STATUS");
+    for (const struct command_exit *e = exits; e->code; e++) {
+        puts(".TP");
+        fputs("\\fB", stdout);
+        put_string(e->code);
+        puts("\\fR");
+        put_lines(e->meaning);
+    }
+}
+
+static void put_examples(const char *examples)
+{
+    if (!examples)
+        return;
+    puts(".SH EXAMPLES");
+    for (const char *at = examples; *at;) {
+        size_t n = strcspn(at, "\n");
+        size_t blank = strspn(at, " ");
+        if (blank == 0 && n) {
+            fputs(".TP\n\\fB", stdout);
+            put_text(at, n);
+            puts("\\fR");
+        } else if (n > blank) {
+            put_text(at + blank, n - blank);
+            putchar('\n');
+        }
+        at += n + (at[n] == '\n');
+    }
+}
+
+static void put_see_also(const struct command *but)
+{
+    bool first = true;
+
+    puts(".SH SEE ALSO");
+    if (but) {
+        fputs(".BR tidemark (1)", stdout);
+        first = false;
+    }
+    for (const struct command *const *c = commands; *c; c++) {
+        if (*c == but || (*c)->hidden)
+            continue;
+        printf("%s.BR tidemark\\-%s (1)", first ? "" : ",\n", (*c)->name);
+        first = false;
+    }
+    putchar('\n');
+}
+
+static void put_command_page(const struct command *c)
+{
+    fputs(".TH TIDEMARK\\-", stdout);
+    put_upper(c->name);
+    printf(" 1 \"\" \"tidemark " TIDEMARK_VERSION "\" \"User Commands\"\n"
+           ".SH NAME\ntidemark\\-%s \\- ",
+           c->name);
+    put_string(c->summary);
+    printf("\n.SH SYNOPSIS\n.B tidemark %s\n[\\fIOPTIONS\\fR] ", c->name);
+    put_string(c->operands);
+    puts("\n.SH DESCRIPTION");
+    put_paragraphs(c->description);
+    puts(".SH OPTIONS");
+    put_options(c->options);
+    put_options(command_common);
+    put_exits(c->exits);
+    put_examples(c->examples);
+    put_see_also(c);
+}
+
+static void put_overview_page(void)
+{
+    puts(".TH TIDEMARK 1 \"\" \"tidemark " TIDEMARK_VERSION "\" \"User Commands\"\n"
+         ".SH NAME\ntidemark \\- measure the memory of a command and everything it starts\n"
+         ".SH SYNOPSIS\n.B tidemark\n[\\fBrun\\fR] [\\fIOPTIONS\\fR] [\\-\\-] \\fICOMMAND\\fR "
+         "[\\fIARGS\\fR...]\n.br\n.B tidemark\n\\fINAME\\fR [\\fIOPTIONS\\fR] ...\n"
+         ".SH DESCRIPTION");
+    put_string(command_tagline);
+    puts("\n.PP\nA first word that is none of the names below is the command to run. To run a\n"
+         "program that is called like one of them, write\n.BR \"tidemark \\-\\- NAME\" .\n"
+         ".SH COMMANDS");
+    for (const struct command *const *c = commands; *c; c++) {
+        if ((*c)->hidden)
+            continue;
+        printf(".TP\n\\fB%s\\fR\n", (*c)->name);
+        put_string((*c)->summary);
+        putchar('\n');
+    }
+    puts(".SH OPTIONS");
+    put_options(command_common);
+    put_exits(cmd_run.exits);
+    put_examples(cmd_run.examples);
+    put_see_also(NULL);
+}
+
+static const struct option options[] = {{0}};
+
+static int run(int argc, char **argv, struct err *err)
+{
+    int operands = options_parse(options, argc, argv, true, err);
+
+    if (operands < 0)
+        return -1;
+    if (operands > 1)
+        return err_code(err, EXIT_USAGE, "man takes one command, not %d", operands);
+    if (operands == 0) {
+        put_overview_page();
+        return EXIT_OK;
+    }
+    if (!command_find(argv[1]))
+        return err_code(err, EXIT_USAGE, "'%s' is not a command of tidemark", argv[1]);
+    put_command_page(command_find(argv[1]));
+    return EXIT_OK;
+}
+
+static const struct command_exit exits[] = {
+    {"0", "the page was printed"},
+    {"1", "it could not be written"},
+    {"2", "the command line is wrong"},
+    {0},
+};
+
+const struct command cmd_man = {
+    .name = "man",
+    .operands = "[COMMAND]",
+    .summary = "Print the manual page of a command",
+    .description =
+        "Prints the manual page of a command of tidemark, or of tidemark itself, in roff. "
+        "Installed pages are read with man(1); this needs no installation.",
+    .examples = "tidemark man run | man -l -\n    read the page of 'tidemark run'\n",
+    .options = options,
+    .exits = exits,
+    .run = run,
+};

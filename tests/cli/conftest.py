@@ -1,0 +1,82 @@
+"""Fixtures for tests that run the built tool as a user would."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = (ROOT / os.environ.get("TIDEMARK_BUILD", "build")).resolve()
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The build folder; small programs with known behaviour are in its tests/targets."""
+    return BUILD
+
+
+@pytest.fixture(scope="session")
+def sanitized():
+    """Whether the tool was built with sanitizers: its own memory and speed then say nothing."""
+    return os.environ.get("TIDEMARK_SANITIZED") == "1"
+
+
+@pytest.fixture(scope="session")
+def tidemark():
+    """The path of the built tool."""
+    return str(BUILD / "tidemark")
+
+
+@pytest.fixture
+def target():
+    """target(name) -> the path of a program of tests/targets"""
+    return lambda name: str(BUILD / "tests" / "targets" / name)
+
+
+@pytest.fixture
+def run(tidemark):
+    """run(*args, **kw) -> CompletedProcess of the tool, with text output and a timeout"""
+
+    def call(*args, **kw):
+        kw.setdefault("timeout", 60)
+        kw.setdefault("text", True)
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        if "stdout" not in kw and "stderr" not in kw and "capture_output" not in kw:
+            kw["capture_output"] = True
+        return subprocess.run([tidemark, *map(os.fspath, args)], check=False, **kw)
+
+    return call
+
+
+@pytest.fixture
+def result(run):
+    """result(*args) -> what --json said, the exit code checked"""
+
+    def call(*args, code=0, **kw):
+        done = run("run", "-j", *args, **kw)
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout)
+
+    return call
+
+
+@pytest.fixture
+def public(tidemark, target):
+    """public(*targets) -> a folder that everybody may read, with the tool and these targets"""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemark-test-"))
+    folder.chmod(0o755)
+
+    def call(*targets):
+        shutil.copy(tidemark, folder / "tidemark")
+        for name in targets:
+            shutil.copy(target(name), folder / name)
+        return folder
+
+    yield call
+    shutil.rmtree(folder)
