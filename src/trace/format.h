@@ -63,7 +63,7 @@ struct trace_chunk {
 
 enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
 
-// clang-format off: tables
+// clang-format off
 /* X(name, number, has a time, number of fields, tail) */
 #define TRACE_KINDS(X)                                                                             \
     X(STRING, 1, 0, 1, BYTES)     /* text with a number */                                         \
@@ -99,14 +99,14 @@ enum trace_kind {
         TRACE_KIND_LAST = TRACE_END
 };
 
-enum trace_subject {                       /* what the `id` beside it numbers */
-                     TRACE_OF_RUN = 0,     /* id 0: the whole recording, every process in it */
-                     TRACE_OF_MACHINE = 1, /* id 0 */
-                     TRACE_OF_PROCESS = 2,
-                     TRACE_OF_THREAD = 3,
-                     TRACE_OF_DEVICE = 4,
-                     TRACE_OF_DEVICE_USE = 5, /* id = device << 32 | process */
-                     TRACE_OF_CGROUP = 6,     /* id 0: the command's own */
+enum trace_subject { /* what the `id` beside it numbers */
+    TRACE_OF_RUN = 0,     /* id 0: the whole recording, every process in it */
+    TRACE_OF_MACHINE = 1, /* id 0 */
+    TRACE_OF_PROCESS = 2,
+    TRACE_OF_THREAD = 3,
+    TRACE_OF_DEVICE = 4,
+    TRACE_OF_DEVICE_USE = 5, /* id = device << 32 | process */
+    TRACE_OF_CGROUP = 6,     /* id 0: the command's own */
 };
 
 enum trace_born { TRACE_BORN_LAUNCHED, TRACE_BORN_FOUND, TRACE_BORN_FORKED, TRACE_BORN_EXECED };
@@ -120,78 +120,30 @@ enum trace_end {
     TRACE_END_OOM,      /* killed for lack of memory */
 };
 
-struct trace_string {
-    uint64_t string;
-};
-struct trace_fact {
-    uint64_t subject, id, key;
-};
-struct trace_process {
-    uint64_t process, parent, pid, start_ticks, born, name, command;
-};
-struct trace_process_end {
-    uint64_t process, end, status;
-};
-struct trace_thread {
-    uint64_t thread, process, tid, name;
-};
-struct trace_thread_end {
-    uint64_t thread;
-};
-struct trace_sample {
-    uint64_t subject, id;
-};
-struct trace_device {
-    uint64_t device, vendor, name, uuid;
-};
-struct trace_map {
-    uint64_t process, start, length, offset, protection, file, build_id;
-};
-struct trace_unmap {
-    uint64_t process, start, length;
-};
-struct trace_frame {
-    uint64_t frame, flavour, process, address;
-};
-struct trace_name {
-    uint64_t frame, depth, function, file, line;
-};
-struct trace_stack {
-    uint64_t stack, parent, frame;
-};
-struct trace_alloc {
-    uint64_t thread, address, bytes, stack, origin, weight;
-};
-struct trace_free {
-    uint64_t thread, address, origin;
-};
-struct trace_cpu {
-    uint64_t thread, stack, ns, sort;
-};
-struct trace_wait {
-    uint64_t thread, stack, ns, cause;
-};
-struct trace_region {
-    uint64_t thread, region, name, parent;
-};
-struct trace_region_end {
-    uint64_t thread, region;
-};
-struct trace_mark {
-    uint64_t thread, sort, name, value;
-};
-struct trace_label {
-    uint64_t thread, key, value;
-};
-struct trace_source {
-    uint64_t file, line;
-};
-struct trace_loss {
-    uint64_t process, what, count, bytes;
-};
-struct trace_alert {
-    uint64_t process, metric, limit, value;
-};
+struct trace_string { uint64_t string; };
+struct trace_fact { uint64_t subject, id, key; };
+struct trace_process { uint64_t process, parent, pid, start_ticks, born, name, command; };
+struct trace_process_end { uint64_t process, end, status; };
+struct trace_thread { uint64_t thread, process, tid, name; };
+struct trace_thread_end { uint64_t thread; };
+struct trace_sample { uint64_t subject, id; };
+struct trace_device { uint64_t device, vendor, name, uuid; };
+struct trace_map { uint64_t process, start, length, offset, protection, file, build_id; };
+struct trace_unmap { uint64_t process, start, length; };
+struct trace_frame { uint64_t frame, flavour, process, address; };
+struct trace_name { uint64_t frame, depth, function, file, line; };
+struct trace_stack { uint64_t stack, parent, frame; };
+struct trace_alloc { uint64_t thread, address, bytes, stack, origin, weight; };
+struct trace_free { uint64_t thread, address, origin; };
+struct trace_cpu { uint64_t thread, stack, ns, sort; };
+struct trace_wait { uint64_t thread, stack, ns, cause; };
+struct trace_region { uint64_t thread, region, name, parent; };
+struct trace_region_end { uint64_t thread, region; };
+struct trace_mark { uint64_t thread, sort, name, value; };
+struct trace_label { uint64_t thread, key, value; };
+struct trace_source { uint64_t file, line; };
+struct trace_loss { uint64_t process, what, count, bytes; };
+struct trace_alert { uint64_t process, metric, limit, value; };
 
 #define TRACE_FIELDS_MOST 7
 // clang-format on
@@ -199,7 +151,7 @@ struct trace_alert {
 /* Units of a metric. A cumulative one only grows while its subject lives. */
 enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_PERMILLE };
 
-// clang-format off: tables
+// clang-format off
 /* X(name, number, text, unit, cumulative). Numbers below 64 belong to a process (or the run),
  * 64-127 to the machine, 128-159 to a control group, 160-191 to a device, 192-255 to the run alone.
  */
