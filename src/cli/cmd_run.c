@@ -549,10 +549,10 @@ const struct command cmd_run = {
         "lower and an upper bound; the report says which, and why. Orphans and daemons are "
         "counted as long as the command runs.\n\n"
         "Every signal that tidemark gets is handed to the command. With --exact the cost is paid "
-        "by programs that start many processes or threads: as root (exit records) a loop of fork "
-        "and exec takes about a quarter longer, otherwise (ptrace) about half, and starting a "
-        "thread takes three times as long; under ptrace other debuggers are kept out and a "
-        "set-user-id program runs without its privilege.",
+        "by programs that start many processes or threads: as root (exit records) starting a "
+        "process costs a few percent more and starting a thread up to a third; otherwise (ptrace) "
+        "fork and exec take about 1.7 times as long, fork alone 2.5 times and a thread 3 times, "
+        "other debuggers are kept out, and a set-user-id program runs without its privilege.",
     .examples =
         "tidemark make -j8\n    the peak of a whole build\n"
         "tidemark run -v -o mem.txt -- ./server --port 80\n    report apart from the output\n"

@@ -55,7 +55,7 @@ long proc_slurp(const char *name, char *out, size_t room)
 
 int proc_open(struct proc *p, int pid, bool keep)
 {
-    *p = (struct proc){.pid = pid, .stat = -1, .status = -1, .io = -1};
+    *p = (struct proc){.pid = pid, .stat = -1, .status = -1, .io = -1, .statm = -1};
     if (!keep)
         return 0;
     p->stat = open_file(pid, "stat");
@@ -78,7 +78,7 @@ static void thread_drop(struct proc *p, int i)
 
 void proc_close(struct proc *p)
 {
-    int *kept[] = {&p->stat, &p->status, &p->io};
+    int *kept[] = {&p->stat, &p->status, &p->io, &p->statm};
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         if (*kept[i] >= 0)
@@ -86,12 +86,12 @@ void proc_close(struct proc *p)
     while (p->thread_count)
         thread_drop(p, 0);
     free(p->threads);
-    *p = (struct proc){.stat = -1, .status = -1, .io = -1};
+    *p = (struct proc){.stat = -1, .status = -1, .io = -1, .statm = -1};
 }
 
 int proc_descriptors(const struct proc *p)
 {
-    int n = (p->stat >= 0) + (p->status >= 0) + (p->io >= 0);
+    int n = (p->stat >= 0) + (p->status >= 0) + (p->io >= 0) + (p->statm >= 0);
 
     for (int i = 0; i < p->thread_count; i++)
         n += p->threads[i].children >= 0;
@@ -227,6 +227,20 @@ int proc_read_status(struct proc *p, struct proc_reading *r)
     return 0;
 }
 
+bool proc_is_still(struct proc *p)
+{
+    char text[sizeof(p->sizes)];
+    bool still;
+
+    if (p->statm < 0 && p->stat >= 0)
+        p->statm = open_file(p->pid, "statm");
+    if (p->statm < 0 || read_kept(p->statm, p->pid, "statm", text, sizeof(text)) <= 0)
+        return false;
+    still = !strcmp(text, p->sizes);
+    memcpy(p->sizes, text, sizeof(text));
+    return still;
+}
+
 static void read_io(struct proc *p, struct proc_reading *r)
 {
     uint64_t *const values[] = {&r->read_chars,  &r->write_chars, &r->read_calls,
@@ -263,7 +277,7 @@ static void sum_switches(struct proc *p, struct proc_reading *r)
     r->forced = p->gone_forced;
     for (int i = 0; i < p->thread_count; i++) {
         struct proc_thread *t = &p->threads[i];
-        struct proc thread = {.pid = t->tid, .stat = -1, .status = -1, .io = -1};
+        struct proc thread = {.pid = t->tid, .stat = -1, .status = -1, .io = -1, .statm = -1};
 
         if (!proc_read_status(&thread, &one) && one.waited != ABSENT) {
             t->waited = one.waited;

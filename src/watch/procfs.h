@@ -16,6 +16,8 @@ struct proc_thread {
 struct proc {
     int pid;
     int stat, status, io; /* kept descriptors; -1: opened for each reading */
+    int statm;            /* likewise; -1: not yet */
+    char sizes[64];       /* what statm said last */
     struct proc_thread *threads;
     int thread_count, thread_room;
     uint64_t gone_waited, gone_forced; /* switches of threads that ended */
@@ -49,6 +51,8 @@ int proc_read_status(struct proc *p, struct proc_reading *r);
 /* The same from their text. */
 int proc_parse_stat(const char *text, struct proc_reading *r);
 void proc_parse_status(const char *text, struct proc_reading *r);
+/* Have its sizes stayed the same, to the page, since this was last asked? A third of the cost of stat. */
+bool proc_is_still(struct proc *p);
 /* Input/output, CPU time to the nanosecond, context switches: the details of a time series. */
 void proc_read_details(struct proc *p, struct proc_reading *r);
 /* Proportional size. Walks the page tables: about 13 ms per GiB, and holds the target's mmap lock. */

@@ -16,6 +16,7 @@
 #define HUGE_PAGE (2u << 20)
 #define FAULTS_LEAST 4 /* to be forked, run and exit with memory of its own: 6 were measured */
 #define FAULTS_UNKNOWN (1u << 20)
+#define LOOK_EVERY 10        /* readings: even what has not moved */
 #define REUSE_NS 1000000000u /* a pid does not come back sooner */
 #define SOURCE_WAIT 1
 #define SOURCE_RECORD 2
@@ -302,11 +303,24 @@ static bool may_have_orphans(const struct tree *t)
            t->live[0].now.ignores_children;
 }
 
+/* One process that has not moved needs no closer look: its mark cannot be lost, for the kernel keeps
+ * it until the next one. With more of them, when a mark moved matters for their sum.
+ */
+static bool is_still(struct tree *t)
+{
+    struct tree_live *l = &t->live[0];
+
+    if (t->live_count != 1 || t->details || l->zombie || l->now.minor_faults == ABSENT ||
+        !proc_is_still(&l->proc))
+        return false;
+    return t->still++ % LOOK_EVERY != LOOK_EVERY - 1;
+}
+
 /* Every living process from `at` on, and those that are found on the way. */
 static void read_living(struct tree *t, int at)
 {
     while (at < t->live_count) {
-        if (!read_one(t, at))
+        if (!is_still(t) && !read_one(t, at))
             continue; /* another one has taken its place */
         if (t->children && !t->scan && !t->live[at].zombie)
             find_children(t, at);

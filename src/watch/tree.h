@@ -74,6 +74,7 @@ struct tree {
     uint64_t newborn;                    /* processes seen that were made since */
     uint64_t unexplained;                /* made before that, and not seen */
     uint64_t last_marks, last_unknown;   /* of the interval before this one */
+    unsigned int still;                  /* readings that found nothing moved */
     int vanished[64], vanished_count;    /* ended in this reading, nobody has said how */
     uint64_t now_ns, real_ns;
     bool scan; /* no lists of children in this kernel: look at every process */
