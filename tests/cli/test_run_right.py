@@ -311,7 +311,8 @@ def test_death_by_a_forwarded_signal(start, target, tmp_path, name):
 
 def test_no_orphan_is_left_behind(start, target, tmp_path):
     """The pipe ends only when every process that could write to it is gone."""
-    script = f"{target('hold')} 4 & {target('hold')} 4 & wait"
+    hold = f"{target('hold')} 4 <&3 &"  # a shell gives its background jobs no stdin by itself
+    script = f"exec 3<&0; {hold} {hold} wait"
     r, w = os.pipe()
     p = start("run", "-o", tmp_path / "report", "sh", "-c", script, stdin=r, start_new_session=True)
     os.close(r)
