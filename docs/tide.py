@@ -44,6 +44,12 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     23: ("LOSS", True, "process what count bytes", "text"),
     24: ("ALERT", True, "process metric limit value", "text"),
     25: ("END", True, "", ""),
+    26: ("INFOS", False, "process first count", "infos"),
+    27: ("BATCH", True, "process events span_ns", "batch"),
+    28: ("MODULE", False, "module file build_id", ""),
+    29: ("MMAP", True, "thread address bytes stack protection sort", ""),
+    30: ("MUNMAP", True, "thread address bytes", ""),
+    31: ("STACKS", False, "first count", "stacks"),
 }
 
 # The first number of a run of metrics, and their names.
@@ -90,14 +96,30 @@ def decompress(packed: bytes, size: int) -> bytes:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The unsigned LEB128 number at `at`, and where it ends; IndexError when it is cut."""
+    """The unsigned LEB128 number at `at`, and where it ends; IndexError when it is cut or too large."""
     value = shift = 0
-    while True:
+    while shift < 70:
         byte = data[at]
         value |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
-        if byte < 0x80:
+        if byte < 0x80 and value < 1 << 64:
             return value, at
+    raise IndexError("more than 64 bits")
+
+
+def unzigzag(number: int) -> int:
+    return number >> 1 ^ -(number & 1)
+
+
+def varints(data: bytes, each: int) -> Iterator[list[int]]:
+    """Numbers, `each` at a time, up to the end of the data; IndexError where it is cut."""
+    at = 0
+    while at < len(data):
+        group = []
+        for _ in range(each):
+            number, at = varint(data, at)
+            group.append(number)
+        yield group
 
 
 def pairs(tail: bytes) -> Iterator[tuple[object, int]]:
@@ -107,6 +129,62 @@ def pairs(tail: bytes) -> Iterator[tuple[object, int]]:
         metric, at = varint(tail, at)
         value, at = varint(tail, at)
         yield METRICS.get(metric, metric), value
+
+
+def stacks(record: dict[str, Any], tail: bytes) -> Iterator[tuple[int, ...]]:
+    """(stack, parent, frame) of a STACKS record."""
+    for stack, (back, frame) in enumerate(varints(tail, 2), record.get("first", 0)):
+        if back >= stack:
+            raise IndexError("a parent below 0")
+        yield stack, stack - 1 - back, frame
+
+
+def infos(record: dict[str, Any], tail: bytes) -> Iterator[tuple[int, ...]]:
+    """(info, bytes, stack, origin) of an INFOS record."""
+    stack = 0
+    for info, (size, step, origin) in enumerate(varints(tail, 3), record.get("first", 0)):
+        stack = (stack + unzigzag(step)) % (1 << 64)
+        yield info % (1 << 64), size, stack, origin
+
+
+def batch(record: dict[str, Any], tail: bytes) -> Iterator[tuple[object, ...]]:
+    """(what, time, thread, info) of a BATCH; a free also has its two fates."""
+    columns, at = [], 0
+    for _ in range(3):
+        size, at = varint(tail, at)
+        if at + size > len(tail):
+            raise IndexError("a column is cut")
+        columns.append(tail[at : at + size])
+        at += size
+    symbols, place, fates = columns[1], 0, iter(columns[2])
+    time = record["time_ns"] - record.get("span_ns", 0)
+    for thread, step, count in varints(columns[0], 3):
+        time = (time + unzigzag(step)) % (1 << 64)
+        for _ in range(count):
+            symbol, place = varint(symbols, place)
+            what = "free" if symbol & 1 else "alloc"
+            if symbol == 0:
+                what = "unfree"
+                symbol, place = varint(symbols, place)
+            if what == "alloc":
+                yield what, time, thread, symbol >> 1
+                continue
+            fate = next(fates, None)
+            if fate is None or not symbol & 1:
+                raise IndexError("a free is not whole")
+            yield what, time, thread, symbol >> 1, fate & 15, fate >> 4
+    if place < len(symbols) or next(fates, None) is not None:
+        raise IndexError("more symbols or fates than events")
+
+
+def expand(record: dict[str, Any], name: str, tail: bytes) -> None:
+    """Add what a tail holds to its record, up to where it is malformed."""
+    record[name] = []
+    try:
+        for item in {"stacks": stacks, "infos": infos, "batch": batch}[name](record, tail):
+            record[name].append(item)
+    except IndexError:
+        record["malformed"] = True
 
 
 def records(data: bytes) -> Iterator[dict[str, Any]]:
@@ -128,7 +206,7 @@ def records(data: bytes) -> Iterator[dict[str, Any]]:
         place = 0
         if timed:
             delta, place = varint(payload, 0)
-            time = (time + (delta >> 1 ^ -(delta & 1))) % (1 << 64)
+            time = (time + unzigzag(delta)) % (1 << 64)
             record["time_ns"] = time
         for field in fields.split():
             if place < len(payload):
@@ -137,6 +215,8 @@ def records(data: bytes) -> Iterator[dict[str, Any]]:
             record["text"] = payload[place:].decode("utf-8", "surrogateescape")
         elif tail == "pairs":
             record["pairs"] = list(pairs(payload[place:]))
+        elif tail:
+            expand(record, tail, payload[place:])
         yield record
 
 

@@ -125,6 +125,28 @@ int text_parse_interval(const char *text, uint64_t *ns, struct err *err)
     return 0;
 }
 
+int text_parse_moment(const char *text, uint64_t whole_ns, uint64_t *ns, struct err *err)
+{
+    const struct unit units[] = {{"", 1e9},
+                                 {"s", 1e9},
+                                 {"ms", 1e6},
+                                 {"us", 1e3},
+                                 {"m", 60e9},
+                                 {"h", 3600e9},
+                                 {"%", (double)whole_ns / 100}};
+    double amount = 0;
+
+    if (!parse_amount(text, units, COUNT(units), strcmp, &amount))
+        return err_code(err, 2,
+                        "'%s' is not a time; write seconds, a unit or a part of the whole, such as "
+                        "1.5, 200ms or 50%%",
+                        text);
+    if (amount > 1e18)
+        return err_code(err, 2, "a time of '%s' is out of range", text);
+    *ns = (uint64_t)(amount + 0.5);
+    return 0;
+}
+
 char *text_size(char out[TEXT_SIZE], uint64_t bytes)
 {
     static const char *const names[] = {"KiB", "MiB", "GiB", "TiB"};

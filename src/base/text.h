@@ -22,6 +22,8 @@ bool text_unit_known(const char *unit);
 
 /* "100" (ms), "50ms", "0.05s", "2m": at least 1 ms. */
 int text_parse_interval(const char *text, uint64_t *ns, struct err *err);
+/* A moment of something that took whole_ns: "1.5" (s), "200ms", "2m", or "25%" of it. */
+int text_parse_moment(const char *text, uint64_t whole_ns, uint64_t *ns, struct err *err);
 /* "1.50 s", "12 ms", "2 m 05 s". */
 char *text_duration(char out[TEXT_SIZE], uint64_t ns);
 

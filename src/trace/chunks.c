@@ -204,6 +204,22 @@ void chunks_rewind(struct chunks *k, uint64_t from_ns, uint64_t to_ns)
     k->records_bytes = 0;
 }
 
+uint64_t chunks_last_ns(const struct chunks *k)
+{
+    struct trace_chunk c;
+    uint64_t last_ns = 0;
+    size_t at = search_chunk(k, k->first);
+
+    while (at < k->size && chunk_at(k, at, &c)) {
+        if (c.kind == TRACE_CHUNK_EVENTS && c.last_ns > last_ns)
+            last_ns = c.last_ns;
+        at = at + sizeof(c) + c.stored;
+        if (at < k->size && !chunk_at(k, at, &c))
+            at = search_chunk(k, at);
+    }
+    return last_ns;
+}
+
 int chunks_open(struct chunks *k, const void *data, size_t size, const struct trace_header *header)
 {
     *k = (struct chunks){.data = data, .size = size, .zstd = ZSTD_createDCtx()};

@@ -37,6 +37,9 @@ void chunks_close(struct chunks *k);
 /* Back to the first chunk, with a clean bill of health. */
 void chunks_rewind(struct chunks *k, uint64_t from_ns, uint64_t to_ns);
 
+/* The greatest time that a chunk's header names; 0: none does. Nothing is unpacked. */
+uint64_t chunks_last_ns(const struct chunks *k);
+
 /* Go on by one step: a chunk is unpacked into `records`, or was hopped or stepped over, which
  * leaves records_bytes 0. false at the end of the file.
  */

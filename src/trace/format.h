@@ -77,7 +77,7 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(MAP, 9, 1, 7, NONE)         /* a mapping of code or data appeared */                         \
     X(UNMAP, 10, 1, 3, NONE)      /* and went */                                                   \
     X(FRAME, 11, 0, 4, NONE)      /* one address or line of code */                                \
-    X(NAME, 12, 0, 5, NONE)       /* what a frame is called; inlined calls: depth 1, 2 ... */      \
+    X(NAME, 12, 0, 5, NONE)       /* what a frame is called; depth 0: the innermost inlined one */\
     X(STACK, 13, 0, 3, NONE)      /* a frame on top of a stack */                                  \
     X(ALLOC, 14, 1, 6, NONE)      /* memory came to life */                                        \
     X(FREE, 15, 1, 3, NONE)       /* memory died */                                                \
@@ -90,13 +90,19 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SOURCE, 22, 0, 2, BYTES)    /* the text of one source line */                                \
     X(LOSS, 23, 1, 4, BYTES)      /* what was not recorded, and why */                             \
     X(ALERT, 24, 1, 4, BYTES)     /* a limit was crossed */                                        \
-    X(END, 25, 1, 0, NONE)        /* the recording ended in good order */
+    X(END, 25, 1, 0, NONE)        /* the recording ended in good order */                          \
+    X(INFOS, 26, 0, 3, BYTES)     /* sizes with stacks, which BATCH refers to; see below */        \
+    X(BATCH, 27, 1, 3, BYTES)     /* many allocations and frees of a process; see below */         \
+    X(MODULE, 28, 0, 3, NONE)     /* a file of code that frames are in */                          \
+    X(MMAP, 29, 1, 6, NONE)       /* memory that the program took from the kernel itself */        \
+    X(MUNMAP, 30, 1, 3, NONE)     /* and gave back: any part of it */                              \
+    X(STACKS, 31, 0, 2, BYTES)    /* many stacks in a row; see below */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_END
+        TRACE_KIND_LAST = TRACE_STACKS
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -144,9 +150,61 @@ struct trace_label { uint64_t thread, key, value; };
 struct trace_source { uint64_t file, line; };
 struct trace_loss { uint64_t process, what, count, bytes; };
 struct trace_alert { uint64_t process, metric, limit, value; };
+struct trace_infos { uint64_t process, first, count; };
+struct trace_batch { uint64_t process, events, span_ns; };
+struct trace_module { uint64_t module, file, build_id; }; /* build_id: a string in hexadecimal */
+struct trace_mmap { uint64_t thread, address, bytes, stack, protection, sort; };
+struct trace_munmap { uint64_t thread, address, bytes; };
+struct trace_stacks { uint64_t first, count; };
 
 #define TRACE_FIELDS_MOST 7
 // clang-format on
+
+/* `flavour` of a FRAME: low bits what it is, and flags. Addresses are return addresses, so the
+ * call is at address - 1.
+ */
+enum trace_flavour {
+    TRACE_FRAME_ADDRESS = 0, /* address in the memory of `process`: made at run time */
+    TRACE_FRAME_MODULE = 1,  /* `process` numbers a MODULE; address as in its file */
+    TRACE_FRAME_ELIDED = 2,  /* frames of a very deep stack were left out here */
+    TRACE_FRAME_CUT = 3,     /* the stack could not be followed further */
+    TRACE_FRAME_GUESSED = 8, /* flag: found by frame pointer, for lack of unwind data */
+};
+
+enum trace_origin { /* of ALLOC, FREE and INFOS */
+                    TRACE_BY_MALLOC,
+                    TRACE_BY_CALLOC,
+                    TRACE_BY_REALLOC,
+                    TRACE_BY_ALIGNED,
+                    TRACE_BY_POOL, /* the program's own allocator */
+};
+
+enum trace_mmap_sort { TRACE_MMAP_ANONYMOUS, TRACE_MMAP_FILE, TRACE_MMAP_MOVED, TRACE_MMAP_BREAK };
+
+/* `weight` of an ALLOC: thousandths of blocks that it stands for, in a sampled recording.
+ *
+ * STACKS defines `count` stacks, numbered from `first`; its tail has two varints for each: how much
+ * smaller its parent's number is than its own, less 1 (its own number - 1: it has no parent), and
+ * its frame.
+ *
+ * INFOS defines `count` infos of a process, numbered from `first`: what blocks of one size from one
+ * stack share. Its tail has three varints for each: bytes, stack (zigzag, less the one before; the
+ * first: less 0), origin.
+ *
+ * A BATCH holds the events of one process over at most TRACE_BATCH_SPAN_MOST ns; its time is that
+ * of its last event, span_ns earlier is the first. Its tail is
+ * three columns, each a varint of its bytes and the bytes:
+ *   runs     thread, ns since the run before (zigzag; the first: since the batch's start), events
+ *   symbols  one varint per event: info * 2 for an allocation, info * 2 + 1 for a free. Info 0 is
+ *            none: 1 is the free of a block that was not seen to live, 0 says that the next symbol,
+ *            a free, is taken back (a realloc failed)
+ *   fates    one byte per free (also of 1, and taken back): low four bits, how many allocations its
+ *            thread made between the two, 15 for more or another thread; high four bits, the time
+ *            it lived: 0 for less than 65.5 us, n for less than 2^n times that, 15 for more
+ */
+#define TRACE_BATCH_SPAN_MOST 1000000000u
+
+enum trace_lost { TRACE_LOST_FULL = 1, TRACE_LOST_NESTED = 2, TRACE_LOST_SLOTS = 3 };
 
 /* Units of a metric. A cumulative one only grows while its subject lives. */
 enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_PERMILLE };

@@ -183,6 +183,11 @@ void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns)
     t->next = t->end = NULL;
 }
 
+uint64_t trace_last_ns(const struct trace *t)
+{
+    return chunks_last_ns(&t->chunks);
+}
+
 struct trace_health trace_health(const struct trace *t)
 {
     return t->chunks.health;

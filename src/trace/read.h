@@ -52,6 +52,12 @@ struct trace_event {
         struct trace_source source;
         struct trace_loss loss;
         struct trace_alert alert;
+        struct trace_infos infos;
+        struct trace_batch batch;
+        struct trace_module module;
+        struct trace_mmap mmap;
+        struct trace_munmap munmap;
+        struct trace_stacks stacks;
     };
     const unsigned char *tail; /* valid until the next call of trace_next or trace_close */
     size_t tail_bytes;
@@ -64,6 +70,9 @@ struct trace *trace_open_bytes(const void *data, size_t size, const char *name, 
 void trace_close(struct trace *t);
 
 const struct trace_header *trace_header(const struct trace *t);
+
+/* When the recording ended, as the heads of its chunks say; 0: it has no events. Reads no record. */
+uint64_t trace_last_ns(const struct trace *t);
 
 /* Start again from the beginning, with only the events of [from_ns, to_ns] (and all definitions).
  * A trace that was just opened stands at the beginning with all of them.

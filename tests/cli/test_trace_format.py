@@ -42,7 +42,7 @@ def lines_of(golden: Path) -> list[str]:
 
 
 def test_there_are_golden_traces() -> None:
-    assert [path.stem for path in GOLDEN] == ["ended", "kinds", "run"]
+    assert [path.stem for path in GOLDEN] == ["ended", "heap", "kinds", "run"]
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
@@ -129,7 +129,7 @@ def structs() -> dict[str, list[str]]:
 
 def test_every_kind_and_field_is_described() -> None:
     kinds = re.findall(r"X\((\w+), (\d+), ([01]), (\d+), (NONE|BYTES|PAIRS)\)", FORMAT_H)
-    assert len(kinds) >= 25
+    assert len(kinds) >= 31
     described = {row[1]: row for row in rows() if len(row) == 6}
     for name, number, timed, count, tail in kinds:
         fields = structs().get(name, [])
@@ -138,7 +138,8 @@ def test_every_kind_and_field_is_described() -> None:
         assert row[0] == number
         assert row[2] == ("yes" if timed == "1" else "no"), name
         assert re.findall(r"`(\w+)`", row[3]) == fields, name
-        assert row[4] == {"NONE": "–", "BYTES": "text", "PAIRS": "pairs"}[tail], name
+        text = name.lower() if name in ("STACKS", "INFOS", "BATCH") else "text"
+        assert row[4] == {"NONE": "–", "BYTES": text, "PAIRS": "pairs"}[tail], name
 
 
 def test_every_metric_is_described() -> None:
@@ -155,6 +156,42 @@ def test_every_subject_is_described() -> None:
     assert len(numbers) >= 7
     described = {row[0].split()[0] for row in rows() if len(row) == 2 and row[0][:1].isdigit()}
     assert described == set(numbers)
+
+
+@pytest.mark.parametrize(
+    ("enum", "field", "kind"),
+    [
+        ("flavour", "flavour", "FRAME"),
+        ("origin", "origin", "INFOS"),
+        ("mmap_sort", "sort", "MMAP"),
+        ("lost", "what", "LOSS"),
+        ("born", "born", "PROCESS"),
+        ("end", "end", "PROCESS_END"),
+    ],
+)
+def test_every_value_is_described(enum: str, field: str, kind: str) -> None:
+    body = re.search(rf"enum trace_{enum} \{{(.*?)\}};", FORMAT_H, re.S).group(1)
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    row = next(
+        r for r in rows() if len(r) == 3 and f"`{field}`" in r[0] and f"`{kind}`" in r[1]
+    )
+    number = -1
+    for name, value in re.findall(r"(TRACE_\w+)(?: = (\d+))?", body):
+        number = int(value) if value else number + 1
+        assert re.search(rf"\b{number}\b", row[2]), name
+
+
+def test_the_example_of_a_batch() -> None:
+    tail = re.search(r"tail `([0-9a-f ]+)`, `([0-9a-f ]+)`,\n`([0-9a-f ]+)` \(11 bytes\)", FORMAT_MD)
+    sys.path.insert(0, str(ROOT / "docs"))
+    import tide
+
+    events = tide.batch({"time_ns": 5000, "span_ns": 1000}, bytes.fromhex(" ".join(tail.groups())))
+    assert list(events) == [
+        ("alloc", 4000, 7, 1),
+        ("alloc", 4000, 7, 2),
+        ("unfree", 4000, 7, 1, 0, 15),
+    ]
 
 
 @pytest.mark.parametrize("struct", ["header", "chunk"])

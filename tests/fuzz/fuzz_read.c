@@ -1,23 +1,63 @@
-/* fuzz_read - any bytes as a trace: no crash, no growth, and two readings agree.
- *
- * With libFuzzer (-DFUZZ_ENGINE -fsanitize=fuzzer) a mutator of our own changes the records inside
- * the compressed chunks, because changing compressed bytes almost never gets beyond the checksum.
- * Without it, a program that reads each file given as an argument.
- */
+/* fuzz_read - any bytes as a trace: no crash, no growth, and two readings agree. */
+#include "mutate.h"
+
+#include "trace/batch.h"
 #include "trace/read.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <zstd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MIX(hash, value) ((hash) = ((hash) ^ (value)) * 0x100000001b3u)
 
 struct reading {
     uint64_t hash, records, definitions, least_ns, greatest_ns;
 };
+
+static void demand(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+/* Every decoder over every tail, whatever it is of: what they give is bounded by its bytes, and
+ * after the end they give no more.
+ */
+static void read_batch(struct reading *r, const struct trace_event *ev)
+{
+    struct batch_reader reader;
+    struct batch_event e;
+    uint64_t count = 0;
+
+    if (batch_open(&reader, ev->tail, ev->tail_bytes, ev->time_ns, ev->batch.span_ns) < 0)
+        return;
+    for (; batch_next(&reader, &e) > 0; count++) {
+        demand(e.op == BATCH_ALLOC || e.op == BATCH_FREE || e.op == BATCH_UNFREE);
+        demand(e.later_allocs <= 15 && e.lived <= 15);
+        MIX(r->hash, e.time_ns ^ e.thread ^ e.info ^ e.op);
+    }
+    demand(count <= ev->tail_bytes);
+    demand(batch_next(&reader, &e) <= 0);
+}
+
+static void read_definitions(struct reading *r, const struct trace_event *ev)
+{
+    const unsigned char *tail = ev->tail;
+    size_t size = ev->tail_bytes;
+    uint64_t next = ev->fields[0];
+    struct batch_info info = {.info = ev->infos.first - 1};
+    struct trace_stack stack;
+
+    while (batch_next_stack(&tail, &size, &next, &stack)) {
+        demand(stack.parent < stack.stack && size < ev->tail_bytes);
+        MIX(r->hash, stack.stack ^ stack.frame);
+    }
+    demand(!batch_next_stack(&tail, &size, &next, &stack) &&
+           tail + size == ev->tail + ev->tail_bytes);
+    tail = ev->tail;
+    size = ev->tail_bytes;
+    while (batch_next_info(&tail, &size, &info))
+        MIX(r->hash, info.info ^ info.bytes ^ info.stack ^ info.origin);
+    demand(!batch_next_info(&tail, &size, &info) && tail + size == ev->tail + ev->tail_bytes);
+}
 
 static struct reading read_through(struct trace *t)
 {
@@ -32,6 +72,10 @@ static struct reading read_through(struct trace *t)
             MIX(r.hash, ev.fields[i]);
         for (size_t i = 0; i < ev.tail_bytes; i++)
             MIX(r.hash, ev.tail[i]);
+        if (trace_shape_of(ev.kind)->tail == TRACE_TAIL_BYTES) {
+            read_batch(&r, &ev);
+            read_definitions(&r, &ev);
+        }
         while (trace_next_pair(&ev, &pair))
             MIX(r.hash, pair.metric ^ pair.value);
         if (!trace_shape_of(ev.kind)->timed) {
@@ -42,12 +86,6 @@ static struct reading read_through(struct trace *t)
         r.greatest_ns = ev.time_ns > r.greatest_ns ? ev.time_ns : r.greatest_ns;
     }
     return r;
-}
-
-static void demand(int truth)
-{
-    if (!truth)
-        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -74,112 +112,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     trace_close(t);
     return 0;
 }
-
-#ifdef FUZZ_ENGINE
-
-#define RAW_MOST 65536u
-
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
-
-/* The offset of one of the chunks, chosen by the seed; 0 when there is none. */
-static size_t choose_chunk(const uint8_t *data, size_t size, unsigned int seed)
-{
-    size_t at = sizeof(struct trace_header), chosen = 0;
-    struct trace_chunk c;
-
-    for (unsigned int n = 1; at + sizeof(c) <= size; n++, at += sizeof(c) + c.stored) {
-        memcpy(&c, data + at, sizeof(c));
-        if (c.magic != TRACE_CHUNK_MAGIC || c.stored > size - at - sizeof(c))
-            break;
-        if ((seed >> 8) % n == 0)
-            chosen = at;
-    }
-    return chosen;
-}
-
-static size_t compress(void *to, size_t room, const void *from, size_t size)
-{
-    ZSTD_CCtx *zstd = ZSTD_createCCtx();
-    size_t n;
-
-    ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-    n = ZSTD_compress2(zstd, to, room, from, size);
-    ZSTD_freeCCtx(zstd);
-    return n;
-}
-
-/* Change the records in a chunk and pack them again. The counts in its header stay as they were in
- * one of four cases, so that the reader's checks of them are reached, too.
- */
-static size_t mutate_records(uint8_t *data, size_t size, size_t max_size, size_t at,
-                             unsigned int seed)
-{
-    static uint8_t raw[RAW_MOST], packed[RAW_MOST * 2];
-    uint8_t *body = data + at + sizeof(struct trace_chunk);
-    size_t rest, raw_size, packed_size;
-    struct trace_chunk c;
-
-    memcpy(&c, data + at, sizeof(c));
-    raw_size = ZSTD_decompress(raw, sizeof(raw), body, c.stored);
-    if (ZSTD_isError(raw_size))
-        return 0;
-    raw_size = LLVMFuzzerMutate(raw, raw_size, sizeof(raw));
-    packed_size = compress(packed, sizeof(packed), raw, raw_size);
-    rest = size - at - sizeof(c) - c.stored;
-    if (ZSTD_isError(packed_size) || at + sizeof(c) + packed_size + rest > max_size)
-        return 0;
-    memmove(body + packed_size, body + c.stored, rest);
-    memcpy(body, packed, packed_size);
-    c.stored = (uint32_t)packed_size;
-    if (seed & 0x30)
-        c.raw = (uint32_t)raw_size;
-    memcpy(data + at, &c, sizeof(c));
-    return at + sizeof(c) + packed_size + rest;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
-{
-    size_t at = seed % 4 ? choose_chunk(data, size, seed) : 0;
-    size_t mutated = at ? mutate_records(data, size, max_size, at, seed) : 0;
-
-    return mutated ? mutated : LLVMFuzzerMutate(data, size, max_size);
-}
-
-#else
-
-static int replay(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    uint8_t *data = malloc(1u << 20);
-    size_t size;
-
-    if (!f || !data) {
-        printf("# cannot read %s\n", path);
-        if (f)
-            fclose(f);
-        free(data);
-        return -1;
-    }
-    size = fread(data, 1, 1u << 20, f);
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, size);
-    free(data);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    int failed = argc < 2;
-
-    printf("1..%d\n", argc > 1 ? argc - 1 : 0);
-    for (int i = 1; i < argc; i++) {
-        int bad = replay(argv[i]) < 0;
-
-        printf("%sok %d - %s\n", bad ? "not " : "", i, argv[i]);
-        failed |= bad;
-    }
-    return failed;
-}
-
-#endif

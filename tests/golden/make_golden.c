@@ -5,6 +5,7 @@
  * trace but "ended", which is built from chunks by hand. Every other byte follows from this file
  * and from the version of zstd.
  */
+#include "trace/batch.h"
 #include "trace/store.h"
 
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static uint64_t text(struct trace_store *s, const char *t)
     return trace_store_string(s, t, strlen(t));
 }
 
-/* Every kind once at least, in the order of their numbers. */
+/* Every kind up to END once at least, in the order of their numbers; make_heap has the others. */
 static void make_kinds(void)
 {
     static const struct trace_pair pairs[] = {
@@ -138,6 +139,73 @@ static void make_run(void)
         trace_store_flush(s);
     }
     end(s, "run");
+}
+
+/* The tails: a chain of stacks with a branch, and infos that go back and forth between them. */
+static void put_stacks_and_infos(struct trace_store *s)
+{
+    unsigned char tail[256];
+    size_t used = batch_put_stack(tail, 1, 0, 1);
+
+    used += batch_put_stack(tail + used, 2, 1, 2);
+    used += batch_put_stack(tail + used, 3, 1, 3);
+    PUT(s, TRACE_STACKS, 0, tail, used, 1, 3);
+    used = batch_put_info(tail, 64, 3, TRACE_BY_MALLOC, 0);
+    used += batch_put_info(tail + used, 1u << 20, 2, TRACE_BY_CALLOC, 3);
+    used += batch_put_info(tail + used, UINT64_MAX, 3, TRACE_BY_REALLOC, 2);
+    PUT(s, TRACE_INFOS, 0, tail, used, 1, 1, 3);
+    PUT(s, TRACE_STACKS, 0, "\x00", 1, 4, 1);               /* cut: no frame */
+    PUT(s, TRACE_STACKS, 0, "\x04\x01", 2, 4, 1);           /* a parent below 0 */
+    PUT(s, TRACE_INFOS, 0, "\x40\x02\x00\x40", 4, 2, 1, 2); /* the second one is cut */
+}
+
+static void put_batches(struct trace_store *s)
+{
+    static struct batch b;
+    static unsigned char tail[BATCH_TAIL_MOST];
+
+    batch_reset(&b, 1000000);
+    batch_at(&b, 1, 1000000);
+    batch_alloc(&b, 1);
+    batch_alloc(&b, 2);
+    batch_free(&b, 1, batch_fate(true, 1, 0));
+    batch_at(&b, 2, 1500000);
+    batch_free(&b, 0, 0xff);
+    batch_free(&b, 2, batch_fate(false, 0, 500000));
+    batch_unfree(&b, 2);
+    batch_at(&b, 1, 1400000); /* time may go back */
+    batch_alloc(&b, 3);
+    batch_free(&b, 3, batch_fate(true, 14, UINT64_MAX));
+    PUT(s, TRACE_BATCH, b.last_ns, tail, batch_close(&b, tail), 1, 8, b.last_ns - b.start_ns);
+    PUT(s, TRACE_BATCH, 2000000, "\x03\x01\x00\x02\x01\x02\x00", 7, 1, 2, 0); /* one symbol lacks */
+    PUT(s, TRACE_BATCH, 2100000, "\x03\x01\x00\x01\x01\x02\x01\x00", 8, 1, 1,
+        0);                                                       /* a fate too many */
+    PUT(s, TRACE_BATCH, 2200000, "\x05\x01\x00\x01", 4, 1, 1, 0); /* a cut column */
+    PUT(s, TRACE_BATCH, 2300000, "\x00\x00\x00", 3, 1, 0, 0);     /* nothing happened */
+}
+
+/* What `record` writes: code, stacks, infos, batches and mappings; and tails that are malformed. */
+static void make_heap(void)
+{
+    struct trace_store *s = begin("heap");
+    uint64_t file = text(s, "/usr/bin/sort"), id = text(s, "0123456789abcdef");
+    uint64_t function = text(s, "grow"), name = text(s, "sort");
+
+    PUT(s, TRACE_MODULE, 0, NULL, 0, 1, file, id);
+    PUT(s, TRACE_FRAME, 0, NULL, 0, 1, TRACE_FRAME_MODULE, 1, 0x1234);
+    PUT(s, TRACE_NAME, 0, NULL, 0, 1, 0, function, file, 7);
+    PUT(s, TRACE_FRAME, 0, NULL, 0, 2, TRACE_FRAME_ADDRESS | TRACE_FRAME_GUESSED, 1,
+        0x7f0000000123);
+    PUT(s, TRACE_FRAME, 0, NULL, 0, 3, TRACE_FRAME_CUT);
+    put_stacks_and_infos(s);
+    PUT(s, TRACE_PROCESS, 500000, NULL, 0, 1, 0, 4711, 88, TRACE_BORN_LAUNCHED, name, name);
+    PUT(s, TRACE_THREAD, 600000, NULL, 0, 1, 1, 4711, name);
+    PUT(s, TRACE_THREAD, 700000, NULL, 0, 2, 1, 4712, name);
+    PUT(s, TRACE_MMAP, 800000, NULL, 0, 1, 0x7f0000000000, 0x4000, 2, 3, TRACE_MMAP_ANONYMOUS);
+    PUT(s, TRACE_MUNMAP, 900000, NULL, 0, 2, 0x7f0000001000, 0x1000);
+    put_batches(s);
+    PUT(s, TRACE_LOSS, 2400000, "a buffer was full", 17, 1, TRACE_LOST_FULL, 3);
+    end(s, "heap");
 }
 
 static void write_chunk(FILE *f, const struct trace_buffer *b, uint32_t sequence)
@@ -209,5 +277,6 @@ int main(int argc, char **argv)
     make_kinds();
     make_run();
     make_ended();
+    make_heap();
     return 0;
 }

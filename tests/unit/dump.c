@@ -3,6 +3,7 @@
  * docs/tide.py prints the same bytes; the tests compare the two. What the reader says of the
  * trace's health goes to stderr as one more JSON line.
  */
+#include "trace/batch.h"
 #include "trace/read.h"
 
 #include <inttypes.h>
@@ -36,6 +37,12 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_SOURCE] = {"file", "line"},
     [TRACE_LOSS] = {"process", "what", "count", "bytes"},
     [TRACE_ALERT] = {"process", "metric", "limit", "value"},
+    [TRACE_INFOS] = {"process", "first", "count"},
+    [TRACE_BATCH] = {"process", "events", "span_ns"},
+    [TRACE_MODULE] = {"module", "file", "build_id"},
+    [TRACE_MMAP] = {"thread", "address", "bytes", "stack", "protection", "sort"},
+    [TRACE_MUNMAP] = {"thread", "address", "bytes"},
+    [TRACE_STACKS] = {"first", "count"},
 };
 
 static const char *const metric_names[METRIC_END] = {
@@ -111,6 +118,79 @@ static void print_pairs(struct trace_event *ev)
     putchar(']');
 }
 
+static void print_numbers(const char *comma, const uint64_t *numbers, size_t count)
+{
+    printf("%s[", comma);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%" PRIu64, i ? ", " : "", numbers[i]);
+    putchar(']');
+}
+
+static void end_list(bool malformed)
+{
+    printf("]%s", malformed ? ", \"malformed\": true" : "");
+}
+
+static void print_stacks(const struct trace_event *ev)
+{
+    const unsigned char *tail = ev->tail;
+    size_t size = ev->tail_bytes;
+    uint64_t next = ev->stacks.first;
+    struct trace_stack stack;
+    const char *comma = "";
+
+    printf(", \"stacks\": [");
+    for (; batch_next_stack(&tail, &size, &next, &stack); comma = ", ")
+        print_numbers(comma, (uint64_t[]){stack.stack, stack.parent, stack.frame}, 3);
+    end_list(size > 0);
+}
+
+static void print_infos(const struct trace_event *ev)
+{
+    const unsigned char *tail = ev->tail;
+    size_t size = ev->tail_bytes;
+    struct batch_info info = {.info = ev->infos.first - 1};
+    const char *comma = "";
+
+    printf(", \"infos\": [");
+    for (; batch_next_info(&tail, &size, &info); comma = ", ")
+        print_numbers(comma, (uint64_t[]){info.info, info.bytes, info.stack, info.origin}, 4);
+    end_list(size > 0);
+}
+
+static void print_batch(const struct trace_event *ev)
+{
+    static const char *const ops[] = {"alloc", "free", "unfree"};
+    struct batch_reader r;
+    struct batch_event e;
+    const char *comma = "";
+    int got = batch_open(&r, ev->tail, ev->tail_bytes, ev->time_ns, ev->batch.span_ns);
+
+    printf(", \"batch\": [");
+    for (; got >= 0 && (got = batch_next(&r, &e)) > 0; comma = ", ") {
+        printf("%s[\"%s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64, comma, ops[e.op], e.time_ns,
+               e.thread, e.info);
+        if (e.op != BATCH_ALLOC)
+            printf(", %d, %d", e.later_allocs, e.lived);
+        putchar(']');
+    }
+    end_list(got < 0);
+}
+
+static void print_bytes(const struct trace_event *ev)
+{
+    if (ev->kind == TRACE_STACKS) {
+        print_stacks(ev);
+    } else if (ev->kind == TRACE_INFOS) {
+        print_infos(ev);
+    } else if (ev->kind == TRACE_BATCH) {
+        print_batch(ev);
+    } else {
+        printf(", \"text\": ");
+        print_text(ev->tail, ev->tail_bytes);
+    }
+}
+
 static void print_event(struct trace_event *ev)
 {
     const struct trace_shape *shape = trace_shape_of(ev->kind);
@@ -122,10 +202,8 @@ static void print_event(struct trace_event *ev)
         printf(", \"%s\": %" PRIu64, field_names[ev->kind][i], ev->fields[i]);
     if (shape->tail == TRACE_TAIL_PAIRS)
         print_pairs(ev);
-    if (shape->tail == TRACE_TAIL_BYTES) {
-        printf(", \"text\": ");
-        print_text(ev->tail, ev->tail_bytes);
-    }
+    if (shape->tail == TRACE_TAIL_BYTES)
+        print_bytes(ev);
     puts("}");
 }
 

@@ -69,6 +69,34 @@ static void test_size_text(void)
     CHECK(text_unit_known("GiB") && !text_unit_known("gib") && !text_unit_known("TB"));
 }
 
+/* Of something that took 8 s; UINT64_MAX: refused. */
+static uint64_t moment(const char *text)
+{
+    struct err err;
+    uint64_t ns;
+
+    return text_parse_moment(text, 8000000000, &ns, &err) < 0 ? UINT64_MAX : ns;
+}
+
+static void test_moments(void)
+{
+    CHECK_EQ(moment("0"), 0);
+    CHECK_EQ(moment("1.5"), 1500000000);
+    CHECK_EQ(moment("1.5s"), 1500000000);
+    CHECK_EQ(moment("200ms"), 200000000);
+    CHECK_EQ(moment("7us"), 7000);
+    CHECK_EQ(moment("2m"), 120000000000);
+    CHECK_EQ(moment("1h"), 3600000000000);
+    CHECK_EQ(moment("50%"), 4000000000);
+    CHECK_EQ(moment("100%"), 8000000000);
+    CHECK_EQ(moment(""), UINT64_MAX);
+    CHECK_EQ(moment("%"), UINT64_MAX);
+    CHECK_EQ(moment("-1"), UINT64_MAX);
+    CHECK_EQ(moment("1.5x"), UINT64_MAX);
+    CHECK_EQ(moment("1e3"), UINT64_MAX);
+    CHECK_EQ(moment("99999999999999h"), UINT64_MAX);
+}
+
 static void test_intervals(void)
 {
     CHECK_EQ(interval("100"), 100000000);
@@ -115,6 +143,7 @@ int main(void)
         {"what is no size", test_bad_sizes},
         {"sizes as text", test_size_text},
         {"intervals", test_intervals},
+        {"moments", test_moments},
         {"dates", test_dates},
         {"durations", test_durations},
     };

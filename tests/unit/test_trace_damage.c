@@ -116,6 +116,36 @@ static void flipped_bits(void)
     CHECK(refused > 64 && damaged > b.size);
 }
 
+static uint64_t last_ns_of(struct bytes b)
+{
+    struct err err;
+    struct trace *t = trace_open_bytes(b.data, b.size, "trace", &err);
+    uint64_t last_ns = t ? trace_last_ns(t) : UINT64_MAX;
+
+    trace_close(t);
+    return last_ns;
+}
+
+/* From the heads of the chunks alone, also where one of them is broken. */
+static void the_end_of_the_recording(void)
+{
+    struct bytes b = small_trace();
+    size_t last = chunk_offset(b, 0), at;
+    struct trace_chunk c = {0};
+
+    for (unsigned int n = 0; (at = chunk_offset(b, n)) < b.size; n++)
+        last = at;
+    memcpy(&c, b.data + last, sizeof(c));
+    CHECK_EQ(c.kind, TRACE_CHUNK_EVENTS);
+    CHECK_EQ(last_ns_of(b), c.last_ns);
+    memset(b.data + chunk_offset(b, 1), 0, 8);
+    CHECK_EQ(last_ns_of(b), c.last_ns);
+    b.size = last;
+    CHECK(last_ns_of(b) < c.last_ns && last_ns_of(b) > 0);
+    b.size = sizeof(struct trace_header);
+    CHECK_EQ(last_ns_of(b), 0);
+}
+
 static void a_missing_chunk(void)
 {
     struct bytes b = small_trace(), without = {0};
@@ -362,6 +392,7 @@ int main(void)
         {"a trace cut at any byte reads up to the cut", cut_at_every_byte},
         {"a cut chunk gives what it has", a_cut_chunk_gives_what_it_has},
         {"a flipped bit invents nothing and is noticed", flipped_bits},
+        {"the end of the recording", the_end_of_the_recording},
         {"a missing chunk is counted", a_missing_chunk},
         {"bytes between chunks are stepped over", bytes_between_chunks},
         {"impossible sizes are refused", impossible_sizes},

@@ -1,0 +1,105 @@
+/* fuzz_resolve - any bytes as a file of code: no crash, no hang, and two askings agree.
+ *
+ * The addresses asked are those around the entry point. With libFuzzer (-DFUZZ_ENGINE
+ * -fsanitize=fuzzer), or a program that reads each file given as an argument.
+ */
+#include "resolve/namer.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MOST 16
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t ask_around(const char *path, uint64_t entry)
+{
+    struct resolved_name out[MOST];
+    struct err err;
+    struct namer *n = namer_create(NULL, &err);
+    uint64_t hash = 0;
+
+    for (uint64_t at = entry - 128; at != entry + 256; at += 4) {
+        int count = namer_address(n, path, NULL, at, out, MOST);
+
+        demand(count >= 0 && count <= MOST);
+        for (int i = 0; i < count; i++) {
+            hash = mix_text(mix_text(hash, out[i].function), out[i].file);
+            hash += out[i].line;
+        }
+    }
+    hash = mix_text(hash, namer_problem(n, path));
+    namer_free(n);
+    return hash;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    uint64_t entry = 0x401000, first;
+    char path[64];
+
+    if (size >= sizeof(Elf64_Ehdr))
+        memcpy(&entry, data + offsetof(Elf64_Ehdr, e_entry), sizeof(entry));
+    demand(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    first = ask_around(path, entry);
+    demand(ask_around(path, entry) == first);
+    close(fd);
+    return 0;
+}
+
+#ifndef FUZZ_ENGINE
+
+static int replay(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    uint8_t *data = malloc(1u << 20);
+    size_t size;
+
+    if (!f || !data) {
+        printf("# cannot read %s\n", path);
+        if (f)
+            fclose(f);
+        free(data);
+        return -1;
+    }
+    size = fread(data, 1, 1u << 20, f);
+    fclose(f);
+    LLVMFuzzerTestOneInput(data, size);
+    free(data);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int failed = argc < 2;
+
+    printf("1..%d\n", argc > 1 ? argc - 1 : 0);
+    for (int i = 1; i < argc; i++) {
+        int bad = replay(argv[i]) < 0;
+
+        printf("%sok %d - %s\n", bad ? "not " : "", i, argv[i]);
+        failed |= bad;
+    }
+    return failed;
+}
+
+#endif
