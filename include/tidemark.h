@@ -1,0 +1,110 @@
+/* tidemark.h - what a program may tell tidemark about itself.
+ *
+ * Include it and call; nothing is linked. In a program that is not recorded each call costs a load
+ * and a branch and does nothing. All functions may be called from any thread. Texts are copied.
+ *
+ * With an older glibc than 2.34, link with -ldl.
+ */
+#ifndef TIDEMARK_H
+#define TIDEMARK_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TIDEMARK_API 1
+
+struct tidemark_api { /* of the recording library; functions are only added, at the end */
+    uint64_t version;
+    void (*mark)(const char *name, uint64_t value);
+    void (*step)(const char *name, uint64_t number);
+    void (*begin)(const char *name);
+    void (*finish)(void);
+    void (*label)(const char *key, const char *value);
+    void (*alloc)(const void *block, size_t bytes);
+    void (*free)(const void *block);
+};
+
+/* The library's functions; NULL: this program is not recorded. */
+static inline const struct tidemark_api *tidemark_recorder(void)
+{
+    static const struct tidemark_api *found;
+    static int looked;
+
+    if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+        found = (const struct tidemark_api *)dlsym((void *)0 /* RTLD_DEFAULT */, "tidemark_api");
+        __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+    }
+    return found;
+}
+
+/* A named moment. */
+static inline void tidemark_mark(const char *name, uint64_t value)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->mark(name, value);
+}
+
+/* A step of a loop ends here (an iteration, a request, an epoch): growth is told per step. */
+static inline void tidemark_step(const char *name, uint64_t number)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->step(name, number);
+}
+
+/* A named span of this thread; spans nest, tidemark_end ends the innermost. */
+static inline void tidemark_begin(const char *name)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->begin(name);
+}
+
+static inline void tidemark_end(void)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->finish();
+}
+
+/* From now on this thread works for key = value; value NULL: no longer. */
+static inline void tidemark_label(const char *key, const char *value)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->label(key, value);
+}
+
+/* A block of the program's own allocator: call after it exists, and before it is given back. */
+static inline void tidemark_alloc(const void *block, size_t bytes)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->alloc(block, bytes);
+}
+
+static inline void tidemark_free(const void *block)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api)
+        api->free(block);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

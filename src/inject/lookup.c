@@ -1,0 +1,129 @@
+/* lookup - see table.h. */
+#include "inject/lookup.h"
+
+#include "inject/sys.h"
+
+#define GROUP 8u
+#define RESERVED 1u /* an entry between being taken and having its value */
+
+static uint32_t segment_size(unsigned int s)
+{
+    return LOOKUP_FIRST << (2 * s);
+}
+
+static struct lookup_entry *group_of(struct lookup_entry *segment, unsigned int s, uint64_t key)
+{
+    uint64_t h = key * 0x9e3779b97f4a7c15u;
+
+    return segment + ((h >> 32) & (segment_size(s) / GROUP - 1)) * GROUP;
+}
+
+/* The segment, made on first use; NULL when memory or numbers have run out. */
+static struct lookup_entry *segment_of(struct lookup *t, unsigned int s)
+{
+    struct lookup_entry *segment, *none = NULL;
+    size_t bytes = (size_t)segment_size(s) * sizeof(struct lookup_entry);
+
+    segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
+    if (segment)
+        return segment;
+    segment = sys_memory(bytes);
+    if (!segment || atomic_compare_exchange_strong(&t->segments[s], &none, segment))
+        return segment;
+    sys_unmap(segment, bytes);
+    return none;
+}
+
+static struct lookup_entry *find(struct lookup *t, uint64_t key, uint32_t *number)
+{
+    uint32_t base = 1;
+
+    for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {
+        struct lookup_entry *segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
+        struct lookup_entry *group;
+
+        if (!segment)
+            return NULL;
+        group = group_of(segment, s, key);
+        for (unsigned int i = 0; i < GROUP; i++) {
+            if (atomic_load_explicit(&group[i].key, memory_order_acquire) == key) {
+                *number = base + (uint32_t)(group + i - segment);
+                return group + i;
+            }
+        }
+        base += segment_size(s);
+    }
+    return NULL;
+}
+
+/* Take a free entry for `mark`; a thread that adds the same key meanwhile is found out. */
+static enum lookup_claim take(struct lookup *t, uint64_t key, uint64_t mark, uint32_t *number,
+                              struct lookup_entry **entry)
+{
+    uint32_t base = 1;
+
+    for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {
+        struct lookup_entry *segment = segment_of(t, s);
+        struct lookup_entry *group;
+
+        if (!segment)
+            return LOOKUP_FULL;
+        group = group_of(segment, s, key);
+        for (unsigned int i = 0; i < GROUP; i++) {
+            uint64_t there = 0;
+
+            *number = base + (uint32_t)(group + i - segment);
+            *entry = group + i;
+            if (atomic_compare_exchange_strong(&group[i].key, &there, mark))
+                return LOOKUP_ADDED;
+            if (there == key)
+                return LOOKUP_FOUND;
+        }
+        base += segment_size(s);
+    }
+    return LOOKUP_FULL;
+}
+
+enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
+{
+    struct lookup_entry *entry;
+
+    if (find(t, key, number))
+        return LOOKUP_FOUND;
+    return take(t, key, key, number, &entry);
+}
+
+bool lookup_remove(struct lookup *t, uint64_t key)
+{
+    uint32_t number;
+    struct lookup_entry *entry = find(t, key, &number);
+
+    return entry && atomic_compare_exchange_strong(&entry->key, &key, 0);
+}
+
+bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value)
+{
+    uint32_t number;
+    struct lookup_entry *entry = find(t, key, &number);
+
+    if (entry)
+        *value = entry->value;
+    return entry;
+}
+
+void lookup_put(struct lookup *t, uint64_t key, uint64_t value)
+{
+    struct lookup_entry *entry;
+    uint32_t number;
+
+    if (take(t, key, RESERVED, &number, &entry) != LOOKUP_ADDED)
+        return;
+    entry->value = value;
+    atomic_store_explicit(&entry->key, key, memory_order_release);
+}
+
+void lookup_forget(struct lookup *t)
+{
+    for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++)
+        atomic_store(&t->segments[s], NULL);
+}

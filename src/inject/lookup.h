@@ -1,0 +1,38 @@
+/* lookup - a set of 64-bit keys that threads and signal handlers use at once, without a lock.
+ *
+ * Segments, each four times the one before; a key may stand anywhere in one group of eight entries
+ * per segment. Entries never move, so an entry's number is a name for its key. Keys are not 0 or 1.
+ */
+#ifndef INJECT_LOOKUP_H
+#define INJECT_LOOKUP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOOKUP_SEGMENTS 8
+#define LOOKUP_FIRST 1024u /* entries of the first segment */
+
+struct lookup_entry {
+    _Atomic uint64_t key;
+    uint64_t value;
+};
+
+struct lookup {
+    _Atomic(struct lookup_entry *) segments[LOOKUP_SEGMENTS];
+};
+
+enum lookup_claim { LOOKUP_FULL = -1, LOOKUP_FOUND = 0, LOOKUP_ADDED = 1 };
+
+/* Add a key unless it is there; *number (from 1) is its entry. */
+enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number);
+bool lookup_remove(struct lookup *t, uint64_t key); /* false: it was not there */
+
+/* The same set used as a map: a value stands before its key can be found. No removal then. */
+bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value);
+void lookup_put(struct lookup *t, uint64_t key, uint64_t value);
+
+void lookup_forget(
+    struct lookup *t); /* all keys; others may still read the old ones: they stay mapped */
+
+#endif

@@ -1,0 +1,87 @@
+/* marks - what a program says of itself: see include/tidemark.h, whose functions come here. */
+#include "inject/buffer.h"
+#include "inject/event.h"
+#include "inject/sys.h"
+#include "tidemark.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
+                     size_t bytes, uintptr_t frame)
+{
+    int kept = errno;
+    struct thread *t;
+    uint64_t words[2] = {value, (uint64_t)bytes << 32 | first};
+
+    local.quiet = 1;
+    t = process_mode() == RING_OFF ? NULL : record_enter(frame);
+    if (t) {
+        buffer_now(t);
+        buffer_put(t, buffer_word(RING_MARK, mark, 0), words, 2, text, bytes);
+        record_leave();
+    }
+    local.quiet = 0;
+    errno = kept;
+}
+
+static void put(enum ring_mark mark, uint64_t value, const char *name, uintptr_t frame)
+{
+    size_t bytes = name ? strnlen(name, RING_TEXT_MOST) : 0;
+
+    put_text(mark, value, name, bytes, bytes, frame);
+}
+
+static void on_mark(const char *name, uint64_t value)
+{
+    put(RING_MARK_MOMENT, value, name, CALLER().sp);
+}
+
+static void on_step(const char *name, uint64_t number)
+{
+    put(RING_MARK_STEP, number, name, CALLER().sp);
+}
+
+static void on_begin(const char *name)
+{
+    put(RING_MARK_BEGIN, 0, name, CALLER().sp);
+}
+
+static void on_finish(void)
+{
+    put(RING_MARK_FINISH, 0, NULL, CALLER().sp);
+}
+
+static void on_label(const char *key, const char *value)
+{
+    char both[2 * 256];
+    size_t first = strnlen(key, 256), second = value ? strnlen(value, 256) : 0;
+
+    memcpy(both, key, first);
+    if (second)
+        memcpy(both + first, value, second);
+    put_text(RING_MARK_LABEL, value != NULL, both, first, first + second, CALLER().sp);
+}
+
+static void on_alloc(const void *p, size_t size)
+{
+    if (p && !event_skip_alloc(size))
+        event_alloc(p, size, RING_BY_POOL, CALLER());
+}
+
+static void on_free(const void *p)
+{
+    if (p && !event_skip_free(p))
+        event_free(p, RING_BY_POOL, CALLER().sp);
+}
+
+EXPORT const struct tidemark_api tidemark_api = {
+    .version = TIDEMARK_API,
+    .mark = on_mark,
+    .step = on_step,
+    .begin = on_begin,
+    .finish = on_finish,
+    .label = on_label,
+    .alloc = on_alloc,
+    .free = on_free,
+};

@@ -1,0 +1,82 @@
+/* modules - see modules.h. */
+#include "inject/modules.h"
+
+#include "inject/buffer.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#define BUILD_ID_MOST 32u
+
+/* Copy the GNU build-id out of one segment of notes; 0: none there. */
+static size_t note_build_id(const char *at, size_t size, unsigned char id[BUILD_ID_MOST])
+{
+    Elf64_Nhdr n;
+
+    while (size >= sizeof(n)) {
+        size_t name, body;
+
+        memcpy(&n, at, sizeof(n));
+        name = (n.n_namesz + 3u) & ~3u;
+        body = (n.n_descsz + 3u) & ~3u;
+        if (name + body > size - sizeof(n))
+            return 0;
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz <= BUILD_ID_MOST &&
+            !memcmp(at + sizeof(n), "GNU", 4)) {
+            memcpy(id, at + sizeof(n) + name, n.n_descsz);
+            return n.n_descsz;
+        }
+        at += sizeof(n) + name + body;
+        size -= sizeof(n) + name + body;
+    }
+    return 0;
+}
+
+/* The headers of a loaded module are its first bytes, where a linker has put them as usual. */
+static size_t find_build_id(const struct cfi_module *m, uintptr_t bias,
+                            unsigned char id[BUILD_ID_MOST])
+{
+    const Elf64_Ehdr *e = m->start;
+    const Elf64_Phdr *p;
+    size_t bytes = 0, size = (size_t)((const char *)m->end - (const char *)m->start);
+
+    if (size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_phoff > size ||
+        e->e_phnum > (size - e->e_phoff) / sizeof(*p))
+        return 0;
+    p = (const Elf64_Phdr *)((const char *)m->start + e->e_phoff);
+    for (unsigned int i = 0; i < e->e_phnum && !bytes; i++) {
+        uintptr_t at = bias + p[i].p_vaddr;
+
+        if (p[i].p_type == PT_NOTE && at >= (uintptr_t)m->start && at < (uintptr_t)m->end &&
+            p[i].p_memsz <= (uintptr_t)m->end - at)
+            bytes = note_build_id((const char *)at, p[i].p_memsz, id);
+    }
+    return bytes;
+}
+
+void modules_seen(struct thread *t, const struct cfi_module *module)
+{
+    const struct link_map *map = module->map;
+    uint64_t words[7] = {0};
+    uint32_t number;
+    size_t text, id;
+
+    if (lookup_claim(&process.modules, (uintptr_t)module->start | 2, &number) != LOOKUP_ADDED)
+        return;
+    text = strnlen(map->l_name, RING_TEXT_MOST);
+    id = find_build_id(module, map->l_addr, (unsigned char *)&words[3]);
+    words[0] = (uint64_t)((const char *)module->end - (const char *)module->start);
+    words[1] = map->l_addr;
+    words[2] = (uint64_t)text << 32 | id;
+    buffer_put(t, buffer_word(RING_MODULE, 0, (uintptr_t)module->start), words, 7, map->l_name,
+               text);
+}
+
+void modules_unloaded(struct thread *t)
+{
+    lookup_forget(&process.rows);
+    lookup_forget(&process.modules);
+    atomic_fetch_add(&process.generation, 1);
+    buffer_free(t, RING_UNLOADED);
+}

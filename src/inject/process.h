@@ -1,0 +1,18 @@
+/* process - this process as the collector sees it: begun at the first record, anew after a fork. */
+#ifndef INJECT_PROCESS_H
+#define INJECT_PROCESS_H
+
+#include "inject/state.h"
+
+/* Find the collector; false: it is too early. Without a collector, the mode is off for ever. */
+bool process_ready(void);
+
+/* We are a forked child: leave all of the parent's buffers. */
+void process_forked(void);
+
+/* Write this process's record if none has; `t` has a fresh ring. */
+void process_announce(struct thread *t);
+
+uint32_t process_number(void); /* of this incarnation, given on first use */
+
+#endif

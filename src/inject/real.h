@@ -1,0 +1,43 @@
+/* real - the functions behind our hooks: the next ones of the same name after this library.
+ *
+ * Found at the first call of any of them, whichever comes first, so that a block is never freed by
+ * another allocator than the one that made it.
+ */
+#ifndef INJECT_REAL_H
+#define INJECT_REAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct real {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
+    int (*brk)(void *);
+    void *(*sbrk)(intptr_t);
+    int (*dlclose)(void *);
+};
+
+extern struct real real __attribute__((visibility("hidden")));
+
+void real_find(void);
+
+/* For the functions that are called rarely: found before their first call. */
+static inline const struct real *real_now(void)
+{
+    if (!real.mmap)
+        real_find();
+    return &real;
+}
+
+#endif

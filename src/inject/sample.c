@@ -1,0 +1,102 @@
+/* sample - see sample.h. */
+#include "inject/sample.h"
+
+#include "inject/sys.h"
+
+#include <string.h>
+
+#define FAR ((int64_t)1 << 62)
+#define START_SHARE 32  /* the mean starts at this part of the one asked for */
+#define SAMPLES_AIM 128 /* and grows so that there are about so many samples */
+
+_Atomic uint8_t sample_marks[SAMPLE_MARKS];
+_Atomic bool sample_used;
+
+static __thread uint64_t drawn_with __attribute__((tls_model("initial-exec")));
+
+static uint64_t mean_now(void)
+{
+    uint64_t most = process.control->sample_mean;
+    uint64_t mean = atomic_load_explicit(&process.sampled_bytes, memory_order_relaxed) /
+                    SAMPLES_AIM;
+
+    if (mean < most / START_SHARE)
+        mean = most / START_SHARE;
+    return mean < most ? mean : most;
+}
+
+static uint64_t random_bits(void)
+{
+    uint64_t x = local.random;
+
+    if (!x)
+        x = (sys_now_ns() * 0x9e3779b97f4a7c15u ^ (uintptr_t)&local) | 1;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return local.random = x;
+}
+
+/* -ln(u) for u uniform in (0, 1]; the series of atanh, good to 1e-7. */
+static double exponential(void)
+{
+    uint64_t bits = (random_bits() >> 11) + 1; /* 1 .. 2^53 */
+    int exponent = 63 - __builtin_clzll(bits);
+    double m = (double)bits / (double)(1ull << exponent); /* 1 <= m < 2 */
+    double z = (m - 1) / (m + 1), z2 = z * z;
+    double ln = 2 * z *
+                (1 + z2 * (1.0 / 3 +
+                           z2 * (1.0 / 5 + z2 * (1.0 / 7 + z2 * (1.0 / 9 + z2 * (1.0 / 11))))));
+
+    return (53 - exponent) * 0.69314718055994531 - ln;
+}
+
+static void draw(void)
+{
+    drawn_with = mean_now();
+    local.left = (int64_t)(exponential() * (double)drawn_with) + 1;
+}
+
+void sample_sync(uint32_t mode)
+{
+    local.mode = mode;
+    local.pass = mode == RING_EXACT ? UINT32_MAX : mode;
+    local.synced = 1;
+    if (mode == RING_SAMPLED)
+        draw();
+    else
+        local.left = FAR;
+}
+
+uint64_t sample_next(void)
+{
+    uint64_t mean = drawn_with;
+
+    atomic_fetch_add_explicit(&process.sampled_bytes, mean, memory_order_relaxed);
+    draw();
+    return mean;
+}
+
+void sample_keep(const void *p)
+{
+    _Atomic uint8_t *mark = &sample_marks[sample_mark(p)];
+    uint8_t n = atomic_load_explicit(mark, memory_order_relaxed);
+    uint32_t number;
+
+    atomic_store_explicit(&sample_used, true, memory_order_relaxed);
+    lookup_claim(&process.live, (uintptr_t)p, &number);
+    while (n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n + 1)))
+        ; /* at 255 it stays: its frees take the long way, no more */
+}
+
+bool sample_forget(const void *p)
+{
+    _Atomic uint8_t *mark = &sample_marks[sample_mark(p)];
+    uint8_t n = atomic_load_explicit(mark, memory_order_relaxed);
+
+    if (!lookup_remove(&process.live, (uintptr_t)p))
+        return false;
+    while (n > 0 && n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n - 1)))
+        ;
+    return true;
+}

@@ -1,0 +1,40 @@
+/* sample - which allocations are recorded in sampled mode, and which blocks alive are among them.
+ *
+ * Every byte is equally likely: the distance to the next sampled byte is drawn from an exponential
+ * distribution. So a block of n bytes is taken with probability 1 - exp(-(n + 1) / mean), and stands
+ * for the inverse of that. The mean starts small and grows with what was allocated, so that a
+ * small program has samples, too.
+ */
+#ifndef INJECT_SAMPLE_H
+#define INJECT_SAMPLE_H
+
+#include "inject/state.h"
+
+#define SAMPLE_MARKS (1u << 18)
+
+/* One byte per class of addresses: not 0 where a sampled block may be alive. */
+extern _Atomic uint8_t sample_marks[SAMPLE_MARKS] __attribute__((visibility("hidden")));
+
+/* Set when the first block was sampled. */
+extern _Atomic bool sample_used __attribute__((visibility("hidden")));
+
+static inline uint32_t sample_mark(const void *p)
+{
+    return (uint32_t)((uintptr_t)p >> 4 ^ (uintptr_t)p >> 24) % SAMPLE_MARKS;
+}
+
+static inline bool sample_marked(const void *p)
+{
+    return atomic_load_explicit(&sample_marks[sample_mark(p)], memory_order_relaxed) != 0;
+}
+
+/* The thread's countdown for the mode that is on now. */
+void sample_sync(uint32_t mode);
+
+/* The countdown has passed zero: the mean that this sample was drawn with; draws the next. */
+uint64_t sample_next(void);
+
+void sample_keep(const void *p);   /* a sampled block lives */
+bool sample_forget(const void *p); /* it dies; false: it was not a sampled one */
+
+#endif

@@ -1,0 +1,152 @@
+/* state - what the library knows inside the target: per process, per thread, per thread in TLS.
+ *
+ * The rules of this folder: it runs inside somebody's program. No malloc, no stdio, no lock that a
+ * signal or a fork could leave taken, nothing that ends the process; errno is as the program left
+ * it; TLS is small, zero at first and needs no allocation (initial-exec).
+ */
+#ifndef INJECT_STATE_H
+#define INJECT_STATE_H
+
+#include "inject/lookup.h"
+#include "trace/ring.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define EXPORT __attribute__((visibility("default")))
+#define OUTLINE __attribute__((noinline))
+
+struct caller { /* of a hooked function, at the moment after its return */
+    uintptr_t pc, sp, rbp;
+};
+
+/* Needs a frame pointer in the function that uses it, which these builtins enforce. */
+#define CALLER()                                                                                   \
+    ((struct caller){(uintptr_t)__builtin_return_address(0),                                       \
+                     (uintptr_t)__builtin_frame_address(0) + 16,                                   \
+                     *(uintptr_t *)__builtin_frame_address(0)})
+
+struct pc_row {
+    uintptr_t pc;
+    uint64_t row;
+};
+
+struct numbered {
+    uint64_t hash;
+    uint64_t number;
+};
+
+struct memo_entry {
+    uint64_t key; /* of the two innermost return addresses and the stack pointer */
+    uintptr_t sp, rbp;
+    uint64_t start; /* of its words, counted from the thread's first */
+    uint32_t stack;
+    uint16_t words;
+    uint8_t needs_rbp;
+};
+
+#define MEMO_SETS 512u
+#define MEMO_WAYS 4u
+#define MEMO_WORDS (1u << 16)
+#define MEMO_WORDS_EACH 4096u /* of one stack, at most */
+#define PC_ROWS 1024u
+#define NUMBERED 1024u
+#define FOREIGN_BYTES 32768u
+
+struct memo {
+    uint64_t top;
+    uint8_t turn[MEMO_SETS];
+    struct memo_entry entries[MEMO_SETS * MEMO_WAYS];
+    uint32_t offsets[MEMO_WORDS]; /* from sp */
+    uint64_t values[MEMO_WORDS];
+};
+
+struct thread {            /* private memory, most of it never touched */
+    uint64_t *cur, *limit; /* next word to write; look at the collector's tail there */
+    uint64_t tick;         /* of the last record */
+    uintptr_t stack_low, stack_high;
+    uint64_t *ring;
+    struct ring_slot *slot;
+    uint64_t lap;        /* words written in the laps before this one */
+    uint32_t generation; /* of the modules; the caches below are for it */
+    int tid;
+    struct thread *next; /* of the process's list, which only grows */
+    struct pc_row pcs[PC_ROWS];
+    struct numbered stacks[NUMBERED];
+    uint64_t frames[RING_DEPTH_MOST + 8];
+    uint64_t foreign[FOREIGN_BYTES / 8]; /* a copy of a stack that is not the thread's own */
+    struct memo memo;
+};
+
+struct local {             /* TLS */
+    int64_t left;          /* bytes to the next sample; below zero: take the long way */
+    struct thread *thread; /* NULL: take the long way */
+    struct thread *parked; /* the thread while its ring is full */
+    uint64_t random;
+    uintptr_t busy; /* where our frame is while we are inside, else 0 */
+    uint32_t mode;  /* the one that `left` is for */
+    uint32_t pass;  /* the mode in which `left` >= 0 lets a call pass; in exact mode, none */
+    uint8_t quiet;  /* not in the malloc family: malloc may be interrupted, do not call it */
+    uint8_t synced; /* mode and pass are set */
+    uint8_t ended;  /* the thread's destructors have run */
+    uint8_t ours;   /* libc allocates for us: not the program's doing */
+};
+
+extern __thread struct local local __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+struct home { /* a page of its own that the kernel empties in a forked child */
+    _Alignas(4096) uint64_t alive;
+};
+
+extern struct home home __attribute__((visibility("hidden")));
+
+#define SPARE_THREADS 64
+
+struct process {
+    struct ring_control
+        *control; /* never NULL; a page of our own with mode off when not recorded */
+    struct ring_slot *slots;
+    unsigned int depth;      /* most frames of a stack: 8 .. RING_DEPTH_MOST */
+    _Atomic uint32_t number; /* of this incarnation; 0: none yet */
+    uint32_t parent;
+    _Atomic uint32_t generation;
+    _Atomic(struct thread *) threads;
+    _Atomic(struct thread *) spare[SPARE_THREADS]; /* of threads that have ended */
+    struct lookup rows, stacks, modules, live;
+    _Atomic uint64_t sampled_bytes;
+    char ring_path[64];
+};
+
+extern struct process process __attribute__((visibility("hidden")));
+
+static inline uint32_t process_mode(void)
+{
+    return atomic_load_explicit(&process.control->mode, memory_order_relaxed);
+}
+
+/* Begin to record in this thread: NULL when nothing shall be recorded now (not recorded at all, or
+ * already inside, which is counted). With a thread, record_leave must follow.
+ */
+struct thread *record_enter_slow(uintptr_t frame);
+
+static inline struct thread *record_enter(uintptr_t frame)
+{
+    struct thread *t = local.thread;
+
+    if (unlikely(!t || local.busy || !home.alive))
+        return record_enter_slow(frame);
+    local.busy = frame;
+    __asm__ volatile("" ::: "memory");
+    return t;
+}
+
+static inline void record_leave(void)
+{
+    __asm__ volatile("" ::: "memory");
+    local.busy = 0;
+}
+
+#endif

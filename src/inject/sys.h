@@ -1,0 +1,39 @@
+/* sys - system calls without libc: no errno is touched, no hook of ours is called. */
+#ifndef INJECT_SYS_H
+#define INJECT_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static inline long sys_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline int sys_failed(long result)
+{
+    return (unsigned long)result >= (unsigned long)-4095;
+}
+
+/* Zeroed private memory, named for those who read the maps; NULL when there is none. */
+void *sys_memory(size_t bytes);
+void sys_unmap(void *at, size_t bytes);
+/* A shared window of a file; NULL on failure. */
+void *sys_share(int fd, uint64_t offset, size_t bytes);
+uint64_t sys_now_ns(void); /* CLOCK_MONOTONIC */
+void sys_pause_us(long us);
+int sys_tid(void);
+int sys_pid(void);
+
+#endif

@@ -1,0 +1,150 @@
+/* thread - see threads.h.
+ *
+ * A thread's end is noticed by the last round of its key destructors. Events after that (of
+ * destructors that run even later) open another ring, which the collector takes back when the
+ * thread is gone.
+ */
+#include "inject/thread.h"
+
+#include "inject/buffer.h"
+#include "inject/process.h"
+#include "inject/sys.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#define MAIN_STACK_MOST                                                                            \
+    (128u << 20) /* the kernel maps nothing else so near below the stack's top */
+
+extern void *__libc_stack_end;
+
+static pthread_key_t key;
+
+/* The value counts rounds. */
+static void thread_ends(void *rounds)
+{
+    struct thread *t = local.thread;
+
+    if (local.busy || !t || !home.alive)
+        return;
+    local.busy = 1;
+    if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(key, (char *)rounds + 1);
+        local.busy = 0;
+        return;
+    }
+    buffer_free(t, RING_THREAD_END);
+    local.thread = NULL;
+    local.ended = 1;
+    for (unsigned int i = 0; i < SPARE_THREADS && !local.parked; i++) {
+        struct thread *none = NULL;
+
+        if (atomic_compare_exchange_strong(&process.spare[i], &none, t))
+            break;
+    }
+    local.parked = NULL;
+    local.busy = 0;
+}
+
+bool thread_start(void)
+{
+    return pthread_key_create(&key, thread_ends) == 0;
+}
+
+/* pthread_getattr_np allocates, which our hooks let pass; a handler that interrupted malloc must not
+ * do that, so a thread whose first record is of another kind has no known stack at first.
+ */
+void thread_find_stack(struct thread *t)
+{
+    uintptr_t low = t->stack_low, high = t->stack_high;
+    pthread_attr_t attr;
+    void *at;
+    size_t size;
+
+    t->stack_low = UINTPTR_MAX;
+    t->stack_high = 0;
+    local.ours = 1;
+    if (t->tid == sys_pid()) {
+        t->stack_high = (uintptr_t)__libc_stack_end + 16;
+        t->stack_low = t->stack_high - MAIN_STACK_MOST;
+    } else if (!local.quiet && pthread_getattr_np(pthread_self(), &attr) == 0) {
+        if (pthread_attr_getstack(&attr, &at, &size) == 0) {
+            t->stack_low = (uintptr_t)at;
+            t->stack_high = (uintptr_t)at + size;
+        }
+        pthread_attr_destroy(&attr);
+    }
+    local.ours = 0;
+    if (high && (low != t->stack_low || high != t->stack_high))
+        memset(t->memo.entries, 0, sizeof(t->memo.entries));
+}
+
+static void announce(struct thread *t)
+{
+    uint64_t words[2] = {t->stack_low,
+                         t->stack_high > t->stack_low ? t->stack_high - t->stack_low : 0};
+
+    process_announce(t);
+    buffer_now(t);
+    buffer_put(t, buffer_word(RING_THREAD, 0, (uintptr_t)t->tid), words, 2, NULL, 0);
+}
+
+static struct thread *take_spare(void)
+{
+    for (unsigned int i = 0; i < SPARE_THREADS; i++) {
+        struct thread *t = atomic_exchange(&process.spare[i], NULL);
+
+        if (t)
+            return t;
+    }
+    return NULL;
+}
+
+static struct thread *make(void)
+{
+    struct thread *t = sys_memory(sizeof(*t));
+
+    if (!t)
+        return NULL;
+    t->tid = sys_tid();
+    t->generation = atomic_load(&process.generation);
+    if (!buffer_open(t, process_number())) {
+        sys_unmap(t, sizeof(*t));
+        return NULL;
+    }
+    t->next = atomic_load(&process.threads);
+    while (!atomic_compare_exchange_weak(&process.threads, &t->next, t))
+        ;
+    return t;
+}
+
+struct thread *thread_new(void)
+{
+    struct thread *t = take_spare();
+
+    if (t) {
+        t->tid = sys_tid();
+        atomic_store(&t->slot->tid, (uint32_t)t->tid);
+    } else {
+        t = make();
+    }
+    if (!t)
+        return NULL;
+    thread_find_stack(t);
+    if (!local.ended)
+        pthread_setspecific(key, (void *)1);
+    local.thread = t;
+    announce(t);
+    return t;
+}
+
+bool thread_reopen(struct thread *t)
+{
+    t->tid = sys_tid();
+    local.thread = t;
+    if (!buffer_open(t, process_number()))
+        return false;
+    announce(t);
+    return true;
+}

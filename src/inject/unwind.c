@@ -1,0 +1,164 @@
+/* unwind - see unwind.h: the memo of walks, and the walk when it does not know.
+ *
+ * A walk is a function of the registers and of the words it read from the stack. The memo keeps
+ * those words; when they are all the same again, so is the stack. Nothing is assumed: equal words
+ * make an equal walk. Comparing is a row of independent loads, about a nanosecond per frame.
+ * The first step is always made: allocation wrappers would otherwise share one key.
+ */
+#include "inject/unwind.h"
+
+#include "inject/cfi.h"
+#include "inject/stacks.h"
+#include "inject/thread.h"
+#include "inject/walk.h"
+
+#include <string.h>
+
+static inline uint64_t key_of(uintptr_t first, uintptr_t second, uintptr_t sp)
+{
+    uint64_t k = (first * 0x9e3779b97f4a7c15u) ^ (second * 0xd6e8feb86659fd93u) ^
+                 (sp * 0xa0761d6478bd642fu);
+
+    return (k ^ k >> 32) | 1;
+}
+
+static inline struct memo_entry *set_of(struct memo *m, uint64_t key)
+{
+    return &m->entries[((key >> 20) % MEMO_SETS) * MEMO_WAYS];
+}
+
+static inline bool same_words(const struct memo *m, const struct memo_entry *e, uintptr_t sp)
+{
+    const uint32_t *at = &m->offsets[e->start % MEMO_WORDS];
+    const uint64_t *value = &m->values[e->start % MEMO_WORDS];
+    unsigned int n = e->words, i = 0;
+    uint64_t differ = 0;
+
+#define WORD(i) (*(const volatile uint64_t *)(sp + at[i]) ^ value[i])
+    for (; i + 4 <= n && !differ; i += 4)
+        differ = WORD(i) | WORD(i + 1) | WORD(i + 2) | WORD(i + 3);
+    for (; i < n && !differ; i++)
+        differ = WORD(i);
+#undef WORD
+    return !differ;
+}
+
+static inline struct memo_entry *recall(struct memo *m, uint64_t key, uintptr_t sp, uintptr_t rbp)
+{
+    struct memo_entry *e = set_of(m, key);
+
+    for (unsigned int i = 0; i < MEMO_WAYS; i++, e++) {
+        if (e->key != key || e->sp != sp || (e->needs_rbp && e->rbp != rbp))
+            continue;
+        if (e->start + MEMO_WORDS >= m->top + MEMO_WORDS_EACH && same_words(m, e, sp))
+            return e;
+    }
+    return NULL;
+}
+
+/* Room for the words of one walk, in one run. Entries whose words are overwritten are void by age. */
+static void make_room(struct memo *m)
+{
+    if (m->top % MEMO_WORDS + MEMO_WORDS_EACH > MEMO_WORDS)
+        m->top += MEMO_WORDS - m->top % MEMO_WORDS;
+}
+
+static void remember(struct memo *m, uint64_t key, const struct caller *at, const struct walk *w,
+                     uint32_t stack)
+{
+    struct memo_entry *set = set_of(m, key), *e = NULL;
+
+    for (unsigned int i = 0; i < MEMO_WAYS && !e; i++) {
+        if (!set[i].key || set[i].start + MEMO_WORDS < m->top + MEMO_WORDS_EACH)
+            e = &set[i];
+    }
+    if (!e)
+        e = &set[m->turn[(size_t)(set - m->entries) / MEMO_WAYS]++ % MEMO_WAYS];
+    *e = (struct memo_entry){.key = key,
+                             .sp = at->sp,
+                             .rbp = at->rbp,
+                             .start = m->top,
+                             .stack = stack,
+                             .words = (uint16_t)w->words,
+                             .needs_rbp = w->needs_rbp};
+    m->top += w->words;
+}
+
+/* Walk on from the second frame, with the memo's own room for the words. */
+static uint32_t walk_and_remember(struct thread *t, struct walk *w, size_t count, uint64_t key)
+{
+    struct memo *m = &t->memo;
+    struct caller at = w->at;
+    uint32_t stack;
+
+    make_room(m);
+    w->offsets = &m->offsets[m->top % MEMO_WORDS];
+    w->values = &m->values[m->top % MEMO_WORDS];
+    w->most = MEMO_WORDS_EACH;
+    w->words = 0;
+    w->base = at.sp;
+    w->rbp_from = 0;
+    w->rbp_noted = w->needs_rbp = false;
+    count = walk_frames(w, count, process.depth);
+    stack = stacks_number(t, t->frames, count);
+    if (w->kept && stack && process_mode() == RING_EXACT)
+        remember(m, key, &at, w, stack);
+    return stack;
+}
+
+static OUTLINE uint32_t walk_all(struct thread *t, struct caller c)
+{
+    struct walk w = {.most = 0};
+    enum walk_step step;
+    bool own;
+
+    if (unlikely(!t->stack_high && !local.quiet))
+        thread_find_stack(t);
+    walk_start(&w, t, c);
+    own = w.kept;
+    t->frames[0] = c.pc;
+    step = walk_step(&w);
+    if (step == WALK_END || step == WALK_CUT) {
+        t->frames[1] = RING_FRAME_CUT;
+        return stacks_number(t, t->frames, step == WALK_CUT ? 2 : 1);
+    }
+    /* The memo is for a plain first step on our own stack: see unwind_stack. */
+    w.kept = own && step == WALK_CALLER && w.bias == 0 && w.at.sp >= c.sp;
+    t->frames[1] = w.at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0);
+    return walk_and_remember(t, &w, 2, key_of(c.pc, w.at.pc, w.at.sp));
+}
+
+/* The first step is made by hand here, then the memo is asked. */
+uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+{
+    const struct caller c = {pc, sp, rbp};
+    const struct pc_row *near = walk_near(t, pc);
+    uint32_t row = (uint32_t)near->row;
+    intptr_t saved = cfi_rbp(row) * 8;
+    uintptr_t cfa, caller;
+    struct memo_entry *e;
+
+    if (unlikely(t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed)))
+        unwind_forget(t);
+    if (unlikely(near->pc != pc || sp < t->stack_low || (cfi_type(row) | 1) != CFI_RBP))
+        return walk_all(t, c);
+    cfa = (cfi_type(row) == CFI_RSP ? sp : rbp) + (uintptr_t)cfi_offset(row);
+    if (unlikely(cfa <= sp || cfa > t->stack_high || (cfa & 7)))
+        return walk_all(t, c);
+    caller = *(const volatile uintptr_t *)(cfa - 8);
+    if (saved != CFI_RBP_KEPT * 8) {
+        if (unlikely(saved >= 0 || cfa + (uintptr_t)saved < sp))
+            return walk_all(t, c);
+        rbp = *(const volatile uintptr_t *)(cfa + (uintptr_t)saved);
+    }
+    e = recall(&t->memo, key_of(pc, caller, cfa), cfa, rbp);
+    return likely(e) ? e->stack : walk_all(t, c);
+}
+
+void unwind_forget(struct thread *t)
+{
+    t->generation = atomic_load(&process.generation);
+    memset(t->pcs, 0, sizeof(t->pcs));
+    memset(t->stacks, 0, sizeof(t->stacks));
+    memset(t->memo.entries, 0, sizeof(t->memo.entries));
+}

@@ -1,0 +1,13 @@
+/* unwind - from a call to the number of its stack. */
+#ifndef INJECT_UNWIND_H
+#define INJECT_UNWIND_H
+
+#include "inject/state.h"
+
+/* The stack of the call, or 0 (too many stacks). Never faults, never allocates, keeps errno. */
+uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+
+/* Modules may have gone: what the thread remembers of them is void. */
+void unwind_forget(struct thread *t);
+
+#endif

@@ -1,0 +1,39 @@
+/* walk - one stack, frame by frame. What it read is noted so that memo can check it next time. */
+#ifndef INJECT_WALK_H
+#define INJECT_WALK_H
+
+#include "inject/state.h"
+
+struct walk {
+    struct thread *thread;
+    struct caller at;    /* the frame we stand in */
+    uintptr_t low, high; /* the stack that may be read */
+    intptr_t bias;       /* add to an address on it: where to read it */
+    uintptr_t rbp_from;  /* where rbp was read; 0: it is still the caller's register */
+    bool rbp_noted;
+    /* for memo: offsets from `base`, values; kept is false when the walk cannot be repeated so */
+    uintptr_t base;
+    uint32_t *offsets;
+    uint64_t *values;
+    unsigned int words, most;
+    bool kept, needs_rbp;
+};
+
+enum walk_step { WALK_END, WALK_CUT, WALK_CALLER, WALK_GUESSED };
+
+/* Start at a call. `low` and `high` are the thread's own stack or a copy of another. */
+void walk_start(struct walk *w, struct thread *t, struct caller c);
+
+/* Step to the calling frame: w->at is it. */
+enum walk_step walk_step(struct walk *w);
+
+/* Where the thread's cache may have the row of a return address. */
+static inline struct pc_row *walk_near(struct thread *t, uintptr_t pc)
+{
+    return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40) % PC_ROWS];
+}
+
+/* All frames from w->at on, into t->frames after `count` that are there; how many there are then. */
+size_t walk_frames(struct walk *w, size_t count, unsigned int depth);
+
+#endif
