@@ -49,7 +49,7 @@ static int become(const struct launch *l, int quiet)
     if (quiet >= 0 && (dup2(quiet, STDOUT_FILENO) < 0 || dup2(quiet, STDERR_FILENO) < 0))
         return errno;
     sigprocmask(SIG_SETMASK, l->mask, NULL);
-    execvp(l->argv[0], l->argv);
+    execvpe(l->argv[0], l->argv, l->environment ? l->environment : environ);
     return errno;
 }
 

@@ -13,10 +13,11 @@
 
 struct launch {
     char *const *argv;
-    bool mute;            /* its output goes nowhere */
-    const sigset_t *mask; /* its signal mask: ours, before we blocked everything */
-    bool gated;           /* hold it before exec until launch_release: to trace its first step */
-    int gate, failure;    /* inside: the ends of two pipes, or -1 */
+    char *const *environment; /* NULL: ours */
+    bool mute;                /* its output goes nowhere */
+    const sigset_t *mask;     /* its signal mask: ours, before we blocked everything */
+    bool gated;        /* hold it before exec until launch_release: to trace its first step */
+    int gate, failure; /* inside: the ends of two pipes, or -1 */
 };
 
 /* Make our own memory as small as it gets, since exec hands our high-water mark on to the command.

@@ -1,5 +1,7 @@
 #include "watch/recorder.h"
 
+#include "watch/obstacle.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +40,7 @@ static uint64_t string_of(struct recorder *r, const char *text)
 static void born(void *context, const struct tree *t, struct watch_process *p, enum trace_born how)
 {
     struct recorder *r = context;
+    const char *obstacle;
     char words[4096];
     size_t len = proc_command(p->pid, words, sizeof(words));
     struct trace_process record = {
@@ -56,6 +59,10 @@ static void born(void *context, const struct tree *t, struct watch_process *p, e
     trace_store_put(r->store, TRACE_PROCESS,
                     trace_store_time(r->store, how == TRACE_BORN_EXECED ? t->now_ns : p->born_ns),
                     FIELDS(record), NULL, 0);
+    obstacle = r->coverage ? obstacle_of(p->pid) : NULL;
+    if (obstacle)
+        trace_store_fact(r->store, TRACE_OF_PROCESS, record.process, "unrecorded", obstacle,
+                         strlen(obstacle));
 }
 
 static void ended(void *context, const struct watch_process *p, enum trace_end how, int status)

@@ -8,6 +8,7 @@
 
 struct recorder {
     struct trace_store *store; /* NULL: nothing is recorded */
+    bool coverage;             /* say which processes cannot record themselves */
     uint64_t processes;        /* how many numbers were given */
     uint64_t flushed_ns;
 };

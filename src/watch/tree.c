@@ -1,6 +1,7 @@
 #include "watch/tree.h"
 
 #include "base/memory.h"
+#include "watch/tree_inner.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -13,13 +14,8 @@
 
 #define SPARE_DESCRIPTORS 64
 #define KEPT_PER_PROCESS 4
-#define HUGE_PAGE (2u << 20)
-#define FAULTS_LEAST 4 /* to be forked, run and exit with memory of its own: 6 were measured */
-#define FAULTS_UNKNOWN (1u << 20)
 #define LOOK_EVERY 10        /* readings: even what has not moved */
 #define REUSE_NS 1000000000u /* a pid does not come back sooner */
-#define SOURCE_WAIT 1
-#define SOURCE_RECORD 2
 
 void tree_init(struct tree *t)
 {
@@ -35,7 +31,7 @@ void tree_init(struct tree *t)
         proc_open(&t->self_proc, t->self, false);
 }
 
-static int all_add(struct tree *t, int pid, int parent)
+int tree_all_add(struct tree *t, int pid, int parent)
 {
     int index = (int)t->all_count;
 
@@ -60,7 +56,7 @@ static int all_add(struct tree *t, int pid, int parent)
     return index;
 }
 
-static int index_of(const struct tree *t, int pid)
+int tree_index_of(const struct tree *t, int pid)
 {
     uint64_t index;
 
@@ -69,7 +65,7 @@ static int index_of(const struct tree *t, int pid)
 
 bool tree_has(const struct tree *t, int pid)
 {
-    int index = index_of(t, pid);
+    int index = tree_index_of(t, pid);
 
     return index >= 0 && t->live_of[index] >= 0;
 }
@@ -90,7 +86,7 @@ int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
     bool keep = t->kept + KEPT_PER_PROCESS <= t->kept_most;
     struct tree_live *l;
     struct proc proc;
-    int index = index_of(t, pid);
+    int index = tree_index_of(t, pid);
 
     if (!t->children && how == TRACE_BORN_FORKED)
         return -1;
@@ -106,9 +102,9 @@ int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
         proc_close(&proc); /* the same, and nobody has waited for it yet */
         return -1;
     }
-    if (parent < 0 && (parent = index_of(t, first.ppid)) < 0 && t->all_count)
+    if (parent < 0 && (parent = tree_index_of(t, first.ppid)) < 0 && t->all_count)
         parent = 0;
-    index = all_add(t, pid, parent);
+    index = tree_all_add(t, pid, parent);
     l = live_add(t);
     l->index = index;
     l->proc = proc;
@@ -127,7 +123,7 @@ int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
     return index;
 }
 
-static void live_drop(struct tree *t, int at)
+void tree_live_drop(struct tree *t, int at)
 {
     struct tree_live *l = &t->live[at];
 
@@ -140,7 +136,7 @@ static void live_drop(struct tree *t, int at)
         t->live_of[l->index] = at;
 }
 
-static void mark(const struct tree *t, struct watch_process *p, uint64_t rss, uint64_t vsz)
+void tree_mark(const struct tree *t, struct watch_process *p, uint64_t rss, uint64_t vsz)
 {
     if (rss != ABSENT && (p->peak_rss == ABSENT || rss > p->peak_rss)) {
         p->peak_rss = rss;
@@ -168,7 +164,7 @@ static void live_vanish(struct tree *t, int at)
         bound_open(&t->bound, "a process ended between two samples, its last moments unseen");
     if (!t->records && t->events)
         t->events->ended(t->context, p, TRACE_END_UNKNOWN, 0);
-    live_drop(t, at);
+    tree_live_drop(t, at);
 }
 
 struct visit {
@@ -198,7 +194,7 @@ static void scan_children(struct tree *t)
         if (pid <= 0 || tree_has(t, pid) || proc_open(&p, pid, false) < 0 ||
             proc_read_stat(&p, &r) < 0)
             continue;
-        parent = index_of(t, r.ppid);
+        parent = tree_index_of(t, r.ppid);
         if (parent >= 0 && t->live_of[parent] >= 0)
             tree_add(t, pid, parent, TRACE_BORN_FORKED);
         else if (t->self && r.ppid == t->self && t->all_count)
@@ -233,20 +229,28 @@ static bool is_copy(const struct tree *t, const struct tree_live *l, uint64_t im
     return at >= 0 && t->live[at].now.image == image;
 }
 
+static void new_incarnation(struct tree *t, int index)
+{
+    struct watch_process *p = &t->all[index];
+
+    if (t->events) {
+        t->events->ended(t->context, p, TRACE_END_EXECED, 0);
+        t->events->born(t->context, t, p, TRACE_BORN_EXECED);
+    }
+    p->image_rss = ABSENT;
+    t->sources[index] &= (unsigned char)~CLAIMED;
+}
+
 /* The image differs from the last reading: exec. What it held before, after that reading, is lost. */
 static void note_exec(struct tree *t, struct tree_live *l, const struct proc_reading *was)
 {
     struct watch_process *p = &t->all[l->index];
 
     memcpy(p->name, l->now.name, sizeof(p->name));
-    if (was->minor_faults == ABSENT || !was->image || was->image == l->now.image)
+    if (!was->image || was->image == l->now.image)
         return;
     t->ended_unknown += !is_copy(t, l, was->image);
-    if (t->events) {
-        t->events->ended(t->context, p, TRACE_END_EXECED, 0);
-        t->events->born(t->context, t, p, TRACE_BORN_EXECED);
-    }
-    p->image_rss = ABSENT;
+    new_incarnation(t, l->index);
 }
 
 /* A process whose memory is gone: a zombie, or about to be one. False: taken out of the list. */
@@ -285,15 +289,10 @@ static bool read_one(struct tree *t, int at)
     }
     if (t->details)
         proc_read_details(&l->proc, &l->now);
-    mark(t, &t->all[l->index], l->now.rss_peak, l->now.vsz_peak);
+    tree_mark(t, &t->all[l->index], l->now.rss_peak, l->now.vsz_peak);
     if (l->now.ignores_children && t->children && !t->records)
         bound_open(&t->bound, "a process ignores SIGCHLD, so its children end without a trace");
     return true;
-}
-
-static uint64_t known(uint64_t n)
-{
-    return n == ABSENT ? 0 : n;
 }
 
 /* An orphan becomes ours when the process between dies: then it was seen, or left its faults. */
@@ -355,202 +354,57 @@ void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns)
 
         if (t->live[i].zombie)
             continue;
-        t->rss += known(r->rss);
-        t->vsz += known(r->vsz);
+        t->rss += tree_known(r->rss);
+        t->vsz += tree_known(r->vsz);
         t->alive++;
     }
     if (t->vsz > t->peak_vsz)
         t->peak_vsz = t->vsz;
 }
 
-/* How many processes may have come and gone unseen, at most: of those that the machine has made since
- * this was last asked, the ones not seen in the tree. Each left its faults with the process that
- * waited for it; without such faults nobody has to ask. One that was made just before the last
- * asking, and ended after it, may be among those that were unexplained then.
- */
-static uint64_t unseen(struct tree *t)
+/* A process that ended before it could be read; what it ran is known. */
+static int add_gone(struct tree *t, int pid, const char *file)
 {
-    uint64_t most = t->reaped_faults / FAULTS_LEAST, newest, made, unexplained, hidden;
+    int index = tree_all_add(t, pid, t->all_count ? 0 : -1);
+    const char *base = strrchr(file, '/');
 
-    if (!t->children || t->records || !most)
-        return 0;
-    newest = proc_newest();
-    made = newest && t->newest && newest >= t->newest ? newest - t->newest : most;
-    unexplained = made > t->newborn ? made - t->newborn : 0;
-    hidden = unexplained + t->unexplained;
-    t->unexplained = unexplained;
-    t->newest = newest;
-    t->newborn = 0;
-    if (hidden > most)
-        hidden = most;
-    if (hidden > t->hidden)
-        t->hidden = hidden;
-    return hidden;
-}
-
-/* How far the mark of a process that is told at its end may lie behind: the kernel adds its pages up
- * per CPU, in batches, and tells the rough sum.
- */
-static uint64_t counter_lag(void)
-{
-    static uint64_t lag;
-    uint64_t cpus, batch;
-
-    if (lag)
-        return lag;
-    cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    batch = cpus > 16 ? 2 * cpus : 32;
-    lag = batch * (cpus < 16 ? cpus : 16) * (uint64_t)sysconf(_SC_PAGESIZE);
-    return lag;
-}
-
-static void settle_interval(struct tree *t, uint64_t marks, uint64_t unknown)
-{
-    bound_interval(&t->bound, marks + (unknown ? unknown * counter_lag() : 0), unknown);
-}
-
-void tree_settle(struct tree *t)
-{
-    uint64_t hidden = unseen(t), unknown, marks = t->ended_known;
-
-    for (int i = 0; i < t->live_count; i++) {
-        uint64_t peak = known(t->live[i].now.rss_peak);
-
-        bound_single(&t->bound, peak);
-        if (t->live[i].zombie && !t->records)
-            t->ended_unknown++; /* it ended in this interval, whenever its end is told */
-        else
-            marks += peak;
-    }
-    for (int i = 0; i < t->vanished_count; i++)
-        t->ended_unknown += !(t->sources[t->vanished[i]] & SOURCE_RECORD);
-    unknown = t->ended_unknown + hidden;
-    bound_sum(&t->bound, t->rss);
-    settle_interval(t, marks, unknown);
-    if (hidden) /* they may have ended while the last reading was under way: then they lived before it */
-        settle_interval(t, t->last_marks, t->last_unknown + hidden);
-    t->last_marks = marks;
-    t->last_unknown = unknown;
-    t->ended_known = t->ended_unknown = t->reaped_faults = 0;
-    t->vanished_count = 0;
-}
-
-/* The most that a process can have held at its end, given what was read of it alive. A fault brings
- * in 64 KiB of a file at most, or one huge page.
- */
-static uint64_t most_at_end(const struct tree *t, int at, const struct tree_end *end, uint64_t own)
-{
-    const struct proc_reading *r = at >= 0 ? &t->live[at].now : NULL;
-    uint64_t most = end->maxrss, grown;
-
-    if (own != ABSENT)
-        return own;
-    if (!r || r->minor_faults == ABSENT || end->minor_faults == ABSENT || r->rss_peak == ABSENT)
-        return most;
-    grown = r->rss_peak + (end->minor_faults - r->minor_faults) * HUGE_PAGE;
-    return grown < most ? grown : most;
-}
-
-/* The entry of the process that ended: a new one when it was never seen, or its pid was reused. */
-static int entry_of_end(struct tree *t, const struct tree_end *end, unsigned char source)
-{
-    int index = index_of(t, end->pid), parent = index_of(t, end->ppid);
-    struct watch_process *p;
-
-    if (index >= 0 && !(t->sources[index] & source))
-        return index;
-    index = all_add(t, end->pid, parent < 0 && t->all_count ? 0 : parent);
-    p = &t->all[index];
-    if (end->lived_ns != ABSENT && end->lived_ns < p->born_ns)
-        p->born_ns -= end->lived_ns;
-    if (end->name)
-        snprintf(p->name, sizeof(p->name), "%s", end->name);
+    t->all[index].died_ns = t->now_ns;
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", base ? base + 1 : file);
     if (t->events)
-        t->events->born(t->context, t, p, TRACE_BORN_FORKED);
+        t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
     return index;
 }
 
-/* Faults of children that the process has waited for since it was last read. */
-static uint64_t faults_reaped(const struct tree *t, int at, const struct tree_end *end)
+uint64_t tree_claim(struct tree *t, int pid, const char *file)
 {
-    const struct proc_reading *r = at >= 0 ? &t->live[at].now : NULL;
+    int index = tree_index_of(t, pid);
 
-    if (end->child_faults == ABSENT)
-        return end->waited && !t->records ? FAULTS_UNKNOWN : 0;
-    return end->child_faults - (r ? r->child_minor_faults : 0);
-}
+    if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
+        index = tree_add(t, pid, -1, TRACE_BORN_FORKED);
+        if (index < 0)
+            index = add_gone(t, pid, file);
+    } else if (t->live_of[index] >= 0) {
+        struct tree_live *l = &t->live[t->live_of[index]];
+        struct proc_reading was = l->now;
 
-/* Its own final mark, where it can be told from those of the children that it waited for. */
-static uint64_t own_mark(struct tree *t, const struct watch_process *p, const struct tree_end *end)
-{
-    if (end->rss != ABSENT)
-        return end->rss;
-    if (end->child_faults == 0 && end->maxrss != ABSENT &&
-        (end->maxrss > t->floor || p->peak_rss == ABSENT)) {
-        t->floored = end->maxrss <= t->floor;
-        return end->maxrss; /* it never waited for one */
+        if (!proc_read_stat(&l->proc, &l->now))
+            note_exec(t, l, &was);
+        l->now.minor_faults = ABSENT; /* this was not a reading of its marks */
     }
-    return t->records && end->waited ? p->peak_rss
-                                     : ABSENT; /* with records, read at its very end */
-}
-
-/* What it held counts in this interval, once; what is told at the end may lag behind. */
-static void charge_end(struct tree *t, const struct watch_process *p, const struct tree_end *end,
-                       uint64_t most)
-{
-    bool told = most > known(p->peak_rss) || !end->waited;
-
-    if (most == ABSENT)
-        t->ended_unknown++;
-    else
-        t->ended_known += (most > known(p->peak_rss) ? most : known(p->peak_rss)) +
-                          (told && t->all_count > 1 ? counter_lag() : 0);
-}
-
-void tree_ended(struct tree *t, const struct tree_end *end)
-{
-    unsigned char source = end->waited ? SOURCE_WAIT : SOURCE_RECORD;
-    uint64_t own, most;
-    struct watch_process *p;
-    int index, at;
-    bool first;
-
-    if (!t->children && index_of(t, end->pid) < 0)
-        return;
-    index = entry_of_end(t, end, source);
-    at = t->live_of[index];
-    p = &t->all[index];
-    first = !t->sources[index];
-    t->sources[index] |= source;
-    t->reaped_faults += faults_reaped(t, at, end);
-    own = own_mark(t, p, end);
-    most = most_at_end(t, at, end, own);
-    if (first)
-        charge_end(t, p, end, most);
-    mark(t, p, own, end->vsz);
-    p->more = (first || p->more) && own == ABSENT && most > known(p->peak_rss);
-    if (own != ABSENT)
-        bound_single(&t->bound, own);
-    if (end->maxrss != ABSENT && end->maxrss > t->floor && t->children)
-        bound_single(&t->bound, end->maxrss);
-    else if (end->maxrss != ABSENT)
-        bound_largest(&t->bound, end->maxrss);
-    if (p->died_ns == ABSENT)
-        p->died_ns = t->now_ns;
-    if (at >= 0)
-        live_drop(t, at);
-    if (t->events && (end->waited || first))
-        t->events->ended(t->context, p, end->how, end->status);
+    if (t->sources[index] & CLAIMED)
+        new_incarnation(t, index); /* one that came and went by exec between two looks */
+    t->sources[index] |= CLAIMED;
+    return (uint64_t)t->all[index].process;
 }
 
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz)
 {
-    int index = index_of(t, pid);
+    int index = tree_index_of(t, pid);
     struct proc_reading *r;
 
     if (index < 0 || t->live_of[index] < 0)
         return;
-    mark(t, &t->all[index], rss, vsz);
+    tree_mark(t, &t->all[index], rss, vsz);
     r = &t->live[t->live_of[index]].now;
     if (rss != ABSENT && (r->rss_peak == ABSENT || rss > r->rss_peak))
         r->rss_peak = rss;
@@ -568,7 +422,7 @@ uint64_t tree_read_pss(struct tree *t)
         if (l->zombie)
             continue;
         proc_read_pss(&l->proc, &l->now);
-        t->pss += known(l->now.pss);
+        t->pss += tree_known(l->now.pss);
     }
     if (t->peak_pss == ABSENT || t->pss > t->peak_pss)
         t->peak_pss = t->pss;
@@ -581,7 +435,8 @@ const struct tree_live *tree_largest(const struct tree *t)
     const struct tree_live *most = NULL;
 
     for (int i = 0; i < t->live_count; i++)
-        if (!t->live[i].zombie && (!most || known(t->live[i].now.rss) > known(most->now.rss)))
+        if (!t->live[i].zombie &&
+            (!most || tree_known(t->live[i].now.rss) > tree_known(most->now.rss)))
             most = &t->live[i];
     return most;
 }
@@ -598,7 +453,7 @@ int tree_kill(struct tree *t, int signal)
 void tree_free(struct tree *t)
 {
     while (t->live_count)
-        live_drop(t, t->live_count - 1);
+        tree_live_drop(t, t->live_count - 1);
     proc_close(&t->self_proc);
     intmap_free(&t->by_pid);
     free(t->live);

@@ -90,6 +90,11 @@ void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns);
 void tree_settle(struct tree *t);
 void tree_ended(struct tree *t, const struct tree_end *end);
 
+/* The number in the trace of a process that has begun to record itself: of its present incarnation,
+ * which is a new one at every call. `file` is what it runs: its name, should it be gone already.
+ */
+uint64_t tree_claim(struct tree *t, int pid, const char *file);
+
 /* The marks of a living process, read outside a tick. */
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz);
 

@@ -1,6 +1,7 @@
 #include "watch/watch.h"
 
 #include "base/memory.h"
+#include "watch/collect.h"
 #include "watch/launch.h"
 #include "watch/ptracer.h"
 #include "watch/watcher.h"
@@ -192,11 +193,25 @@ static void take_signals(struct watcher *w)
 
 /* ---- the loop ---- */
 
+/* Read what recorded programs have written, as often as the collector asks for. */
+static void drain(struct watcher *w)
+{
+    uint64_t now = watcher_mono();
+
+    if (w->o->collect && now >= w->drain_ns)
+        w->drain_ns = now + collect_pass(w->o->collect) * 1000ull;
+}
+
+static uint64_t next_wake(const struct watcher *w)
+{
+    return w->o->collect && w->drain_ns < w->next_ns ? w->drain_ns : w->next_ns;
+}
+
 static void wait_for_something(struct watcher *w)
 {
     struct pollfd fds[2] = {{.fd = w->signals, .events = POLLIN},
                             {.fd = w->records.fd, .events = POLLIN}};
-    uint64_t now = watcher_mono(), ns = w->next_ns > now ? w->next_ns - now : 0;
+    uint64_t now = watcher_mono(), next = next_wake(w), ns = next > now ? next - now : 0;
     struct timespec patience = {(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
 
     if (ppoll(fds, w->records.fd >= 0 ? 2 : 1, &patience, NULL) <= 0)
@@ -222,6 +237,7 @@ static void loop(struct watcher *w)
         uint64_t now;
 
         wait_for_something(w);
+        drain(w);
         now = watcher_mono();
         if (w->done || now < w->next_ns)
             continue;
@@ -245,6 +261,14 @@ static bool somebody_dies(const struct tree *t)
         if (t->live[i].zombie)
             return true;
     return false;
+}
+
+static uint64_t number_process(void *context, int pid, const char *file)
+{
+    struct tree *t = context;
+
+    t->now_ns = watcher_mono();
+    return tree_claim(t, pid, file);
 }
 
 /* What outlives the command, and what ends with it: orphans that are about to be ours to wait for. */
@@ -329,7 +353,11 @@ static int start_pids(struct watcher *w, struct err *err)
 
 static int start_command(struct watcher *w, const sigset_t *mask, struct err *err)
 {
-    struct launch l = {.argv = w->o->argv, .mute = w->o->mute, .mask = mask, .gated = w->traced};
+    struct launch l = {.argv = w->o->argv,
+                       .environment = w->o->environment,
+                       .mute = w->o->mute,
+                       .mask = mask,
+                       .gated = w->traced};
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     w->tree.floor = launch_shrink() + COUNTER_LAG;
@@ -376,11 +404,14 @@ static void prepare(struct watcher *w)
     w->tree.details = w->o->store != NULL;
     w->tree.self = w->o->argv ? getpid() : 0;
     w->recorder.store = w->o->store;
+    w->recorder.coverage = w->o->collect != NULL;
     if (w->o->store) {
         w->tree.events = &recorder_events;
         w->tree.context = &w->recorder;
     }
     choose_method(w);
+    if (w->o->collect)
+        collect_numbered_by(w->o->collect, number_process, &w->tree);
     recorder_begin(&w->recorder, w->o->argv, w->o->command, w->o->interval_ns, r->method);
 }
 
@@ -398,6 +429,15 @@ static int begin(struct watcher *w, struct err *err)
     w->result->start_real_ns = watcher_real();
     w->tree.now_ns = w->started_ns;
     return w->o->argv ? start_command(w, &before, err) : start_pids(w, err);
+}
+
+/* While the tree still knows the processes. */
+static void finish_collecting(struct watcher *w)
+{
+    struct absorb_counts counts;
+
+    if (w->o->collect)
+        collect_finish(w->o->collect, &counts);
 }
 
 int watch(const struct watch_options *o, struct arena *arena, struct watch_result *result,
@@ -420,7 +460,10 @@ int watch(const struct watch_options *o, struct arena *arena, struct watch_resul
         ended_ns = watcher_mono();
         sweep(w);
         take_last(w, ended_ns);
+        finish_collecting(w);
         outcome(w, ended_ns, arena);
+    } else {
+        finish_collecting(w);
     }
     if (w->signals >= 0)
         close(w->signals);

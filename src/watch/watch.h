@@ -9,6 +9,8 @@
 #include "trace/store.h"
 #include "watch/result.h"
 
+struct collect;
+
 struct watch_options {
     char *const *argv; /* the command; NULL: watch `pids` */
     const int *pids;
@@ -16,9 +18,11 @@ struct watch_options {
     const char *command; /* how the command is called in reports */
     uint64_t interval_ns;
     bool children, exact, pss, mute;
-    bool keep_points;          /* keep every sample of the tree in the result */
-    uint64_t threshold;        /* ABSENT: none */
-    bool kill_at_threshold;    /* end the whole tree when it is crossed */
+    bool keep_points;         /* keep every sample of the tree in the result */
+    uint64_t threshold;       /* ABSENT: none */
+    bool kill_at_threshold;   /* end the whole tree when it is crossed */
+    char *const *environment; /* of the command; NULL: ours */
+    struct collect *collect; /* drained while it runs, and finished; NULL: nothing records itself */
     struct trace_store *store; /* NULL: not recorded; closed by the caller */
 
     void *context;

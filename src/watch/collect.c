@@ -1,0 +1,415 @@
+/* collect - see collect.h.
+ *
+ * The rings of one process are read in the order of their ticks: always the one that is furthest
+ * behind, up to where the next begins. A ring is not read beyond the tick at the pass's start, as
+ * another thread may still be writing in that tick.
+ */
+#include "watch/collect.h"
+
+#include "base/memory.h"
+#include "watch/rings.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BUSY_US 1000
+#define IDLE_US 4000
+#define SAMPLED_US 20000 /* samples carry their own time: no tick is needed */
+#define LIVENESS_NS 5000000u
+#define FLUSH_NS 1000000000u
+
+struct member { /* a recorded process */
+    struct absorb_process process;
+    struct member *next;
+    int pidfd;
+    bool gone, ended; /* it will write no more; all was read */
+    bool forked_from; /* a child goes on with its stacks: they must stay */
+    uint32_t *slots;
+    unsigned int slot_count, slot_room;
+};
+
+struct collect {
+    struct rings rings;
+    struct absorb absorb;
+    struct absorb_ring *states[RING_SLOTS];
+    struct member *members; /* newest first */
+    struct intmap by_number;
+    unsigned int alive;
+    uint64_t looked_ns;  /* when we last asked who is alive */
+    uint64_t flushed_ns; /* and gave out what was held back */
+    char environment[96];
+    uint64_t (*number)(void *context, int pid,
+                       const char *file); /* NULL: as the programs number themselves */
+    void *context;
+};
+
+struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
+                               struct err *err)
+{
+    struct collect *c = memory_zeroed(sizeof(*c));
+    size_t name = strlen(RING_ENV "=");
+
+    if (rings_create(&c->rings, options->mode, options->sample_mean ? options->sample_mean : 524288,
+                     options->depth ? options->depth : 256, options->origin_ns, err) < 0) {
+        free(c);
+        return NULL;
+    }
+    c->absorb.store = store;
+    memcpy(c->environment, RING_ENV "=", name);
+    rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
+    return c;
+}
+
+void collect_numbered_by(struct collect *c,
+                         uint64_t (*number)(void *context, int pid, const char *file),
+                         void *context)
+{
+    c->number = number;
+    c->context = context;
+    c->absorb.silent = number != NULL;
+}
+
+const char *collect_environment(const struct collect *c)
+{
+    return c->environment;
+}
+
+void collect_mode(struct collect *c, enum ring_mode mode)
+{
+    atomic_store(&c->rings.control->mode, mode);
+}
+
+unsigned int collect_processes(const struct collect *c)
+{
+    return c->alive;
+}
+
+/* Processes */
+
+static struct member *find_member(struct collect *c, uint32_t number)
+{
+    uint64_t at;
+
+    return intmap_get(&c->by_number, number, &at) ? (struct member *)(uintptr_t)at : NULL;
+}
+
+static struct member *new_member(struct collect *c, uint32_t number, uint32_t pid, const char *file)
+{
+    struct member *m = memory_zeroed(sizeof(*m));
+
+    m->process.number = c->number ? (uint32_t)c->number(c->context, (int)pid, file) : number;
+    m->process.pid = pid;
+    m->process.stacks.process = m->process.number;
+    m->process.file = memory_zeroed(1);
+    m->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    m->next = c->members;
+    c->members = m;
+    c->alive++;
+    intmap_put(&c->by_number, number, (uint64_t)(uintptr_t)m);
+    return m;
+}
+
+/* What a process says of itself in its first records: the process that forked it, and its file. */
+struct announced {
+    uint32_t parent; /* 0: none */
+    char file[512];
+};
+
+/* False: it has said nothing yet. */
+static bool read_announced(const uint64_t *words, struct announced *out)
+{
+    *out = (struct announced){0};
+    for (unsigned int i = 0; i < 4; i++) {
+        uint64_t first = atomic_load_explicit((_Atomic uint64_t *)&words[i], memory_order_acquire);
+        size_t bytes = (size_t)words[i + 3];
+
+        if (!first)
+            return false;
+        if ((first & 31) == RING_TICK)
+            continue;
+        if ((first & 31) == RING_PROCESS && bytes <= RING_TEXT_MOST) {
+            out->parent = (uint32_t)words[i + 2];
+            memcpy(out->file, &words[i + 4],
+                   bytes < sizeof(out->file) ? bytes : sizeof(out->file) - 1);
+        }
+        return true;
+    }
+    return true;
+}
+
+/* A forked child goes on with its parent's stacks. */
+static void inherit(struct collect *c, struct member *m, uint32_t number)
+{
+    struct member *parent = number ? find_member(c, number) : NULL;
+
+    if (parent && parent != m) {
+        m->process.stacks.parent = &parent->process.stacks;
+        parent->forked_from = true;
+    }
+}
+
+static void add_slot(struct member *m, uint32_t slot)
+{
+    if (m->slot_count == m->slot_room) {
+        m->slot_room = m->slot_room ? m->slot_room * 2 : 4;
+        m->slots = memory_resize(m->slots, m->slot_room * sizeof(*m->slots));
+    }
+    m->slots[m->slot_count++] = slot;
+    m->process.threaded = m->slot_count > 1;
+}
+
+static void slot_seen(void *context, uint32_t slot)
+{
+    struct collect *c = context;
+    struct ring_slot *s = &c->rings.slots[slot];
+    struct announced said;
+    struct absorb_ring *r;
+    struct member *m;
+
+    if (c->states[slot] || !rings_map(&c->rings, slot))
+        return;
+    if (!read_announced(c->rings.maps[slot], &said) && kill((pid_t)s->pid, 0) == 0)
+        return; /* just claimed: it will be seen next time */
+    m = find_member(c, s->process);
+    if (!m) {
+        m = new_member(c, s->process, s->pid, said.file);
+        inherit(c, m, said.parent);
+    }
+    r = memory_zeroed(sizeof(*r));
+    r->process = &m->process;
+    r->words = c->rings.maps[slot];
+    c->states[slot] = r;
+    add_slot(m, slot);
+}
+
+/* Reading */
+
+static bool has_words(const struct absorb_ring *r)
+{
+    return atomic_load_explicit((_Atomic uint64_t *)&r->words[r->at % RING_WORDS],
+                                memory_order_acquire) != 0;
+}
+
+static uint64_t read_ring(struct collect *c, uint32_t slot, uint64_t until)
+{
+    struct absorb_ring *r = c->states[slot];
+    uint64_t words, all = 0;
+
+    do {
+        words = absorb_ring(&c->absorb, r, until);
+        atomic_store_explicit(&c->rings.slots[slot].tail, r->at, memory_order_release);
+        all += words;
+    } while (words >= RING_WORDS / 4);
+    return all;
+}
+
+/* The least tick of what is still to be read; UINT64_MAX: nothing is. */
+static uint64_t next_tick(const struct collect *c, const struct member *m)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned int i = 0; i < m->slot_count; i++) {
+        const struct absorb_ring *r = c->states[m->slots[i]];
+
+        if (!r->broken && r->tick < least && has_words(r))
+            least = r->tick;
+    }
+    return least;
+}
+
+static uint64_t read_member(struct collect *c, struct member *m, uint64_t last)
+{
+    uint64_t tick, words = 0, got;
+
+    while ((tick = next_tick(c, m)) <= last && tick != UINT64_MAX) {
+        for (unsigned int i = 0; i < m->slot_count; i++) {
+            struct absorb_ring *r = c->states[m->slots[i]];
+
+            if (r->broken || r->tick > tick || !has_words(r))
+                continue;
+            got = read_ring(c, m->slots[i], tick);
+            r->broken = !got; /* scribbled over by the program: nothing after it can be believed */
+            words += got;
+        }
+        if (next_tick(c, m) > tick)
+            absorb_tick_end(&c->absorb, c->states[m->slots[0]]);
+    }
+    return words;
+}
+
+/* Ends */
+
+static void put_loss(struct collect *c, const struct member *m, enum trace_lost what,
+                     uint64_t count)
+{
+    struct trace_loss fields = {m->process.number, what, count, 0};
+
+    if (c->absorb.store && count)
+        trace_store_put(c->absorb.store, TRACE_LOSS, m->process.last_ns, (const uint64_t *)&fields,
+                        3, NULL, 0);
+}
+
+static void release_slots(struct collect *c, struct member *m)
+{
+    struct absorb_counts *n = &m->process.counts;
+
+    for (unsigned int i = 0; i < m->slot_count; i++) {
+        uint32_t slot = m->slots[i];
+        struct ring_slot *s = &c->rings.slots[slot];
+
+        n->lost += atomic_load(&s->lost);
+        n->nested += atomic_load(&s->nested);
+        if (c->states[slot]->tick > m->process.last_ns)
+            m->process.last_ns = c->states[slot]->tick;
+        rings_release(&c->rings, slot, c->states[slot]->at);
+        free(c->states[slot]);
+        c->states[slot] = NULL;
+    }
+    free(m->slots);
+    m->slots = NULL;
+    m->slot_count = 0;
+    put_loss(c, m, TRACE_LOST_FULL, n->lost);
+    put_loss(c, m, TRACE_LOST_NESTED, n->nested);
+}
+
+static void add_counts(struct absorb_counts *t, const struct absorb_counts *n)
+{
+    t->allocs += n->allocs;
+    t->frees += n->frees;
+    t->bytes += n->bytes;
+    t->unknown_frees += n->unknown_frees;
+    t->samples += n->samples;
+    t->maps += n->maps;
+    t->stacks += n->stacks;
+    t->nested += n->nested;
+    t->lost += n->lost;
+    t->live_bytes += n->live_bytes;
+    t->live_blocks += n->live_blocks;
+    t->peak_bytes += n->peak_bytes;
+}
+
+static void end_member(struct collect *c, struct member *m, bool outlived)
+{
+    struct trace_process_end fields = {m->process.number,
+                                       outlived ? TRACE_END_OUTLIVED : TRACE_END_UNKNOWN, 0};
+
+    read_member(c, m, UINT64_MAX);
+    release_slots(c, m);
+    absorb_process_free(&c->absorb, &m->process);
+    add_counts(&c->absorb.totals, &m->process.counts);
+    if (c->absorb.store && !c->absorb.silent)
+        trace_store_put(c->absorb.store, TRACE_PROCESS_END, m->process.last_ns,
+                        (const uint64_t *)&fields, 2, NULL, 0);
+    if (!m->forked_from)
+        stackmap_process_free(&m->process.stacks);
+    if (m->pidfd >= 0)
+        close(m->pidfd);
+    m->ended = true;
+    c->alive--;
+}
+
+/* An older incarnation of the same pid has gone on by exec. */
+static bool replaced(const struct collect *c, const struct member *m)
+{
+    for (const struct member *n = c->members; n && n != m; n = n->next) {
+        if (!n->ended && n->process.pid == m->process.pid)
+            return true;
+    }
+    return false;
+}
+
+static bool is_gone(const struct member *m)
+{
+    struct pollfd p = {m->pidfd, POLLIN, 0};
+
+    return m->pidfd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & POLLIN));
+}
+
+static void look_who_lives(struct collect *c)
+{
+    struct member *m, **link;
+
+    for (m = c->members; m; m = m->next)
+        m->gone = !m->ended && (is_gone(m) || replaced(c, m));
+    rings_claimed(&c->rings, slot_seen, c); /* it may have claimed more before it went */
+    for (link = &c->members; (m = *link);) {
+        if (m->gone && !m->ended)
+            end_member(c, m, false);
+        if (m->ended && !m->forked_from) {
+            *link = m->next;
+            free(m);
+            continue;
+        }
+        link = &m->next;
+    }
+}
+
+/* A killed tool shall leave all but the last second: the store is flushed as often by its owner. */
+static void flush_members(struct collect *c, uint64_t now)
+{
+    if (now - c->flushed_ns < FLUSH_NS)
+        return;
+    for (struct member *m = c->members; m; m = m->next)
+        absorb_flush(&c->absorb, &m->process);
+    c->flushed_ns = now;
+}
+
+unsigned int collect_pass(struct collect *c)
+{
+    uint64_t before = atomic_load(&c->rings.control->tick), words = 0;
+    uint64_t now = rings_tick(&c->rings);
+
+    rings_claimed(&c->rings, slot_seen, c);
+    for (struct member *m = c->members; m; m = m->next) {
+        if (!m->ended)
+            words += read_member(c, m, before);
+    }
+    if (now - c->looked_ns > LIVENESS_NS) {
+        look_who_lives(c);
+        c->looked_ns = now;
+    }
+    flush_members(c, now);
+    if (words > RING_WORDS / 8)
+        return 0;
+    if (atomic_load(&c->rings.control->mode) == RING_SAMPLED)
+        return SAMPLED_US;
+    return words ? BUSY_US : IDLE_US;
+}
+
+static void put_no_slots(struct collect *c)
+{
+    struct trace_loss fields = {0, TRACE_LOST_SLOTS, atomic_load(&c->rings.control->no_slot), 0};
+
+    if (c->absorb.store && fields.count)
+        trace_store_put(c->absorb.store, TRACE_LOSS, c->looked_ns, (const uint64_t *)&fields, 3,
+                        NULL, 0);
+}
+
+void collect_finish(struct collect *c, struct absorb_counts *totals)
+{
+    struct member *m, *next;
+
+    collect_mode(c, RING_OFF);
+    look_who_lives(c);
+    for (m = c->members; m; m = m->next) {
+        if (!m->ended)
+            end_member(c, m, !is_gone(m));
+    }
+    for (m = c->members; m; m = next) {
+        next = m->next;
+        stackmap_process_free(&m->process.stacks);
+        free(m);
+    }
+    put_no_slots(c);
+    *totals = c->absorb.totals;
+    stackmap_free(&c->absorb.stackmap);
+    intmap_free(&c->by_number);
+    rings_close(&c->rings);
+    free(c);
+}

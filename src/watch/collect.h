@@ -1,0 +1,49 @@
+/* collect - the collector: all rings of all recorded processes, into one trace.
+ *
+ * The caller makes it before the command starts, puts collect_environment into the command's
+ * environment, calls collect_pass again and again, and collect_finish when the command and all that
+ * it started have ended or shall no longer be waited for.
+ */
+#ifndef WATCH_COLLECT_H
+#define WATCH_COLLECT_H
+
+#include "base/err.h"
+#include "trace/ring.h"
+#include "trace/store.h"
+#include "watch/absorb.h"
+
+struct collect;
+
+struct collect_options {
+    enum ring_mode mode;
+    uint64_t sample_mean; /* bytes; 0: 512 KiB */
+    uint32_t depth;       /* frames; 0: 256 */
+    uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
+};
+
+/* NULL with *err. `store` may be NULL: then only counts are kept. */
+struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
+                               struct err *err);
+
+/* "TIDEMARK_RING=...": for the command's environment, beside LD_PRELOAD. */
+const char *collect_environment(const struct collect *c);
+
+/* Let somebody else number the processes and tell of them: `number` is called once for each
+ * incarnation that has begun to record itself, with the file that it runs. Before the command starts.
+ */
+void collect_numbered_by(struct collect *c,
+                         uint64_t (*number)(void *context, int pid, const char *file),
+                         void *context);
+
+/* Change what recorded programs do from now on. */
+void collect_mode(struct collect *c, enum ring_mode mode);
+
+/* Read what is there. How long to wait until the next call, in microseconds. */
+unsigned int collect_pass(struct collect *c);
+
+unsigned int collect_processes(const struct collect *c); /* that are alive, as of the last pass */
+
+/* Read the rest, write what is held back, free all. Totals are left in *totals. */
+void collect_finish(struct collect *c, struct absorb_counts *totals);
+
+#endif

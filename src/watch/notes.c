@@ -1,0 +1,249 @@
+/* notes - see notes.h. Lengths that a record claims are checked: the program could write there. */
+#include "watch/notes.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(struct absorb *a, enum trace_kind kind, uint64_t time_ns, const void *fields,
+                size_t count)
+{
+    stackmap_flush(&a->stackmap, a->store);
+    if (a->store)
+        trace_store_put(a->store, kind, time_ns, fields, count, NULL, 0);
+}
+
+static uint64_t text_words(uint64_t bytes)
+{
+    return (bytes + 7) / 8;
+}
+
+static uint64_t take_stack(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                           uint64_t first)
+{
+    uint64_t count = first >> 5 & 0x7ffffff;
+
+    if (count > RING_DEPTH_MOST + 8)
+        return 0;
+    stackmap_define(&a->stackmap, &r->process->stacks, a->store, (uint32_t)(first >> 32), w + 1,
+                    count);
+    r->process->counts.stacks++;
+    return 1 + count;
+}
+
+static uint64_t take_module(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                            uint64_t first)
+{
+    struct stackmap_module m = {first >> 16, w[1], w[2], 0};
+    uint64_t text = w[3] >> 32, id = w[3] & UINT32_MAX;
+    const char *path = (const char *)(w + 8);
+
+    if (text > RING_TEXT_MOST || id > 32)
+        return 0;
+    if (text)
+        stackmap_module(&a->stackmap, &r->process->stacks, a->store, &m, path, text,
+                        (const unsigned char *)(w + 4), id);
+    else
+        stackmap_module(&a->stackmap, &r->process->stacks, a->store, &m, r->process->file,
+                        strlen(r->process->file), (const unsigned char *)(w + 4), id);
+    return 8 + text_words(text);
+}
+
+static uint64_t take_process(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
+{
+    struct absorb_process *p = r->process;
+    struct trace_process fields = {p->number, w[2], w[1] >> 32, 0, 0, 0, 0};
+    uint64_t text = w[3];
+    const char *path = (const char *)(w + 4), *base;
+
+    if (text > RING_TEXT_MOST)
+        return 0;
+    fields.born = w[2] ? TRACE_BORN_FORKED : TRACE_BORN_EXECED;
+    free(p->file);
+    p->file = memory_zeroed(text + 1);
+    memcpy(p->file, path, text);
+    p->first_ns = r->tick;
+    base = strrchr(p->file, '/');
+    base = base ? base + 1 : p->file;
+    if (a->silent)
+        return 4 + text_words(text);
+    if (a->store) {
+        fields.name = trace_store_string(a->store, base, strlen(base));
+        fields.command = trace_store_string(a->store, p->file, text);
+    }
+    put(a, TRACE_PROCESS, r->tick, &fields, 7);
+    return 4 + text_words(text);
+}
+
+static uint64_t take_thread(struct absorb *a, struct absorb_ring *r, uint64_t first)
+{
+    struct trace_thread fields = {++a->thread_count, r->process->number, first >> 16, 0};
+
+    r->thread = (uint32_t)fields.thread;
+    r->tid = (uint32_t)fields.tid;
+    r->order = 0;
+    put(a, TRACE_THREAD, r->tick, &fields, 4);
+    return 3;
+}
+
+static uint64_t take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                            uint64_t first)
+{
+    double mean = w[3] ? (double)w[3] : 1;
+    double chance = -expm1(-((double)w[2] + 1) / mean);
+    struct trace_alloc fields = {r->thread,
+                                 first >> 16,
+                                 w[2],
+                                 stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
+                                 first >> 5 & 0x7ff,
+                                 (uint64_t)(1000 / chance + 0.5)};
+
+    struct block *block = blocks_add(&r->process->blocks, first >> 16);
+
+    block->info = ABSORB_SAMPLED;
+    block->thread = r->thread & 0xffff;
+    r->process->counts.samples++;
+    r->process->counts.bytes += (uint64_t)((double)w[2] / chance);
+    put(a, TRACE_ALLOC, r->tick, &fields, 6);
+    return 4;
+}
+
+void notes_unmap(struct absorb *a, struct absorb_ring *r)
+{
+    struct trace_munmap fields = {r->thread, r->unmapped, r->unmapped_bytes};
+
+    if (r->unmapped)
+        put(a, TRACE_MUNMAP, r->unmapped_ns, &fields, 3);
+    r->unmapped = 0;
+}
+
+static uint64_t take_map(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    unsigned int aux = (unsigned int)(first >> 5) & 0x7ff;
+    struct trace_mmap fields = {r->thread,
+                                first >> 16,
+                                w[1],
+                                stackmap_stack(&r->process->stacks, (uint32_t)(w[2] >> 32)),
+                                w[2] & 0xff,
+                                aux == RING_MAP_ANONYMOUS ? TRACE_MMAP_ANONYMOUS
+                                : aux == RING_MAP_FILE    ? TRACE_MMAP_FILE
+                                                          : TRACE_MMAP_MOVED};
+
+    r->process->counts.maps++;
+    put(a, TRACE_MMAP, r->tick, &fields, 6);
+    return 3;
+}
+
+static uint64_t take_break(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                           uint64_t first)
+{
+    struct trace_mmap fields = {r->thread, first >> 16,
+                                0,         stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
+                                3,         TRACE_MMAP_BREAK};
+
+    put(a, TRACE_MMAP, r->tick, &fields, 6);
+    return 2;
+}
+
+static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort, uint64_t value,
+                     const char *text, uint64_t first_part, uint64_t bytes)
+{
+    uint64_t name = trace_store_string(a->store, text, first_part);
+    struct trace_mark mark = {r->thread, sort, name, value};
+    struct trace_region region = {r->thread, 0, name, 0};
+    struct trace_label label = {r->thread, name, 0};
+
+    switch (sort) {
+    case RING_MARK_BEGIN:
+        put(a, TRACE_REGION, r->tick, &region, 4);
+        break;
+    case RING_MARK_FINISH:
+        put(a, TRACE_REGION_END, r->tick, &region, 2);
+        break;
+    case RING_MARK_LABEL:
+        if (value)
+            label.value = trace_store_string(a->store, text + first_part, bytes - first_part);
+        put(a, TRACE_LABEL, r->tick, &label, 3);
+        break;
+    default:
+        put(a, TRACE_MARK, r->tick, &mark, 4);
+    }
+}
+
+static uint64_t take_mark(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                          uint64_t first)
+{
+    uint64_t bytes = w[2] >> 32, part = w[2] & UINT32_MAX;
+
+    if (bytes > RING_TEXT_MOST || part > bytes)
+        return 0;
+    if (a->store)
+        put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part,
+                 bytes);
+    return 3 + text_words(bytes);
+}
+
+static uint64_t take_unmap(struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    r->unmapped = first >> 16;
+    r->unmapped_bytes = w[1];
+    r->unmapped_ns = r->tick;
+    return 2;
+}
+
+/* It failed: forget it, or undo what was already said. */
+static uint64_t take_ununmap(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                             uint64_t first)
+{
+    struct trace_mmap fields = {r->thread, first >> 16, w[1], 0, 0, TRACE_MMAP_MOVED};
+
+    if (r->unmapped != fields.address)
+        put(a, TRACE_MMAP, r->tick, &fields, 6);
+    r->unmapped = 0;
+    return 2;
+}
+
+static uint64_t take_thread_end(struct absorb *a, struct absorb_ring *r)
+{
+    struct trace_thread_end fields = {r->thread};
+
+    put(a, TRACE_THREAD_END, r->tick, &fields, 1);
+    return 1;
+}
+
+uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    if ((first & 31) != RING_UNUNMAP)
+        notes_unmap(a, r);
+    switch (first & 31) {
+    case RING_STACK:
+        return take_stack(a, r, w, first);
+    case RING_MODULE:
+        return take_module(a, r, w, first);
+    case RING_PROCESS:
+        return take_process(a, r, w);
+    case RING_THREAD:
+        return take_thread(a, r, first);
+    case RING_THREAD_END:
+        return take_thread_end(a, r);
+    case RING_SAMPLE:
+        return take_sample(a, r, w, first);
+    case RING_MAP:
+        return take_map(a, r, w, first);
+    case RING_UNMAP:
+        return take_unmap(r, w, first);
+    case RING_UNUNMAP:
+        return take_ununmap(a, r, w, first);
+    case RING_BREAK:
+        return take_break(a, r, w, first);
+    case RING_MARK:
+        return take_mark(a, r, w, first);
+    case RING_UNLOADED:
+        stackmap_unloaded(&r->process->stacks);
+        return 1;
+    default:
+        return 0;
+    }
+}

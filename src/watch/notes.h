@@ -1,0 +1,13 @@
+/* notes - the rarer records of a ring: stacks, modules, threads, processes, samples, maps, marks. */
+#ifndef WATCH_NOTES_H
+#define WATCH_NOTES_H
+
+#include "watch/absorb.h"
+
+/* How many words the record at w has; 0: it is none, or longer than it may be. */
+uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first);
+
+/* An unmap that was held back, because it could have failed, is told now. */
+void notes_unmap(struct absorb *a, struct absorb_ring *r);
+
+#endif

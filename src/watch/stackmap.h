@@ -1,0 +1,50 @@
+/* stackmap - stacks as recorded programs number them, to stacks of the trace.
+ *
+ * The trace's stacks are a tree of frames that all processes share: a frame in a file of code is
+ * named by file and address in it, so a thousand runs of one program have one set of stacks.
+ */
+#ifndef WATCH_STACKMAP_H
+#define WATCH_STACKMAP_H
+
+#include "base/intmap.h"
+#include "trace/store.h"
+
+struct stackmap { /* of a trace; zeroed is empty */
+    struct intmap frames, stacks, modules;
+    uint64_t frame_count, stack_count, module_count;
+    unsigned char *pending; /* the tail of a STACKS record, not yet written */
+    size_t pending_used, pending_room;
+    uint64_t pending_first;
+};
+
+struct stackmap_module {
+    uint64_t start, length, bias, number;
+};
+
+struct stackmap_process { /* of one process; zeroed is empty */
+    uint64_t process;
+    const struct stackmap_process *parent; /* whose numbers it goes on with after a fork */
+    struct stackmap_module *modules;
+    size_t module_count, module_room;
+    uint32_t *numbers; /* the trace's stack by the program's; 0: not defined */
+    size_t room;
+};
+
+void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
+                     const struct stackmap_module *module, const char *path, size_t path_bytes,
+                     const unsigned char *build_id, size_t id_bytes);
+void stackmap_unloaded(struct stackmap_process *p);
+
+/* A stack of the program: frames as in trace/ring.h, innermost first. */
+void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
+                     uint32_t number, const uint64_t *frames, size_t count);
+
+uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number); /* 0: not known */
+
+/* Write the stacks that were defined: before any event that refers to one. */
+void stackmap_flush(struct stackmap *m, struct trace_store *s);
+
+void stackmap_process_free(struct stackmap_process *p);
+void stackmap_free(struct stackmap *m);
+
+#endif
