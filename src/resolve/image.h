@@ -1,0 +1,26 @@
+/* image - an open file of code: an ELF program, library or separate debug file. */
+#ifndef RESOLVE_IMAGE_H
+#define RESOLVE_IMAGE_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define IMAGE_ID_MOST 64 /* bytes of a build-id that are believed; SHA-1 has 20 */
+
+struct image {
+    int fd;
+    Elf *elf;                       /* NULL: not open */
+    char id[2 * IMAGE_ID_MOST + 1]; /* the build-id in hex; "": none */
+};
+
+/* False when there is no such file or it is not an ELF program, library or debug file. */
+bool image_open(struct image *image, const char *path);
+/* Closes; closing twice or what was never opened (zeroed) is fine. */
+void image_close(struct image *image);
+
+/* The section's bytes as they are in the file, NULL when it is absent or empty there. */
+Elf_Data *image_section(struct image *image, const char *name);
+bool image_has_dwarf(struct image *image);
+
+#endif

@@ -1,0 +1,117 @@
+#include "resolve/inlines.h"
+
+#include <dwarf.h>
+
+#define DEPTH_MOST 512 /* of blocks and inlined functions in each other */
+
+struct walk {
+    struct units *units;
+    struct function *function;
+    uint32_t room;
+    Dwarf_Off last; /* of the DIE that was seen last: the next lies behind it */
+};
+
+struct growing {
+    struct walk *walk;
+    struct scope *scope;
+    uint32_t room;
+};
+
+static void add_range(void *to, uint64_t low, uint64_t high)
+{
+    struct growing *g = to;
+    struct scope *s = g->scope;
+
+    if (s->range_count == g->room) {
+        size_t size = sizeof(*s->ranges);
+        uint32_t room = g->room ? g->room * 2 : 1;
+
+        s->ranges = arena_grow(g->walk->units->arena, s->ranges, g->room * size, room * size);
+        g->walk->units->bytes += (room - g->room) * size;
+        g->room = room;
+    }
+    s->low = low < s->low ? low : s->low;
+    s->high = high > s->high ? high : s->high;
+    s->ranges[s->range_count++] = (struct inlines_range){low, high};
+}
+
+/* The index of the new scope. */
+static uint32_t add_scope(struct walk *w, Dwarf_Die *die)
+{
+    struct function *f = w->function;
+    struct scope scope = {.die = *die, .low = UINT64_MAX};
+    struct growing growing = {w, &scope, 0};
+    uint32_t room = w->room ? w->room * 2 : 8;
+
+    units_ranges(die, add_range, &growing);
+    if (f->scope_count == w->room) {
+        f->scopes = arena_grow(w->units->arena, f->scopes, w->room * sizeof(scope),
+                               room * sizeof(scope));
+        w->units->bytes += (room - w->room) * sizeof(scope);
+        w->room = room;
+    }
+    f->scopes[f->scope_count] = scope;
+    return f->scope_count++;
+}
+
+static void walk_scopes(struct walk *w, Dwarf_Die *parent, int depth)
+{
+    Dwarf_Die die;
+
+    if (depth == DEPTH_MOST || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        int tag = dwarf_tag(&die);
+
+        if (dwarf_dieoffset(&die) <= w->last)
+            return;
+        w->last = dwarf_dieoffset(&die);
+        if (tag == DW_TAG_inlined_subroutine) {
+            uint32_t index = add_scope(w, &die);
+
+            if (dwarf_haschildren(&die) > 0)
+                walk_scopes(w, &die, depth + 1);
+            w->function->scopes[index].next = w->function->scope_count;
+        } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+                   tag == DW_TAG_catch_block) {
+            walk_scopes(w, &die, depth + 1);
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static bool holds(const struct scope *s, uint64_t address)
+{
+    if (address < s->low || address >= s->high)
+        return false;
+    for (uint32_t i = 0; i < s->range_count; i++) {
+        if (address >= s->ranges[i].low && address < s->ranges[i].high)
+            return true;
+    }
+    return false;
+}
+
+int inlines_at(struct units *u, struct function *f, uint64_t address,
+               struct scope *path[INLINES_DEEPEST])
+{
+    int depth = 0;
+
+    if (!f->walked) {
+        struct walk w = {.units = u, .function = f, .last = dwarf_dieoffset(&f->die)};
+
+        f->walked = true;
+        if (dwarf_haschildren(&f->die) > 0)
+            walk_scopes(&w, &f->die, 0);
+    }
+    for (uint32_t i = 0, end = f->scope_count; i < end && depth < INLINES_DEEPEST;) {
+        struct scope *s = &f->scopes[i];
+
+        if (holds(s, address)) {
+            path[depth++] = s;
+            end = s->next;
+            i++;
+        } else {
+            i = s->next;
+        }
+    }
+    return depth;
+}

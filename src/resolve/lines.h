@@ -1,0 +1,14 @@
+/* lines - files and lines of a compilation unit. */
+#ifndef RESOLVE_LINES_H
+#define RESOLVE_LINES_H
+
+#include "resolve/units.h"
+
+/* The line that the code at the address came from. False when it is unknown. */
+bool lines_at(struct units *u, struct unit *unit, uint64_t address, const char **file,
+              uint32_t *line);
+
+/* The name of the unit's file with this number, or NULL. */
+const char *lines_file(struct unit *unit, uint64_t number);
+
+#endif

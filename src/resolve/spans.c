@@ -1,0 +1,86 @@
+#include "resolve/spans.h"
+
+#include <stdlib.h>
+
+#define STEPS_MOST 256 /* how far back an enclosing span is looked for: files are hostile */
+
+void spans_add(struct spans *s, struct arena *arena, struct span span)
+{
+    size_t room = s->room ? s->room * 2 : 16;
+
+    if (s->count == s->room) {
+        s->list = arena_grow(arena, s->list, s->room * sizeof(span), room * sizeof(span));
+        s->room = room;
+    }
+    s->list[s->count++] = span;
+}
+
+static int by_low(const void *x, const void *y)
+{
+    const struct span *a = x, *b = y;
+
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->what < b->what ? -1 : a->what > b->what; /* the same order on every machine */
+}
+
+void spans_sort(struct spans *s)
+{
+    uint64_t reach = 0, next = 0;
+
+    if (s->count > 1)
+        qsort(s->list, s->count, sizeof(*s->list), by_low);
+    for (size_t i = s->count; i-- > 0;) {
+        struct span *span = &s->list[i];
+
+        if (i + 1 < s->count && s->list[i + 1].low > span->low)
+            next = s->list[i + 1].low;
+        if (span->high <= span->low) {
+            span->open = true;
+            span->high = next > span->low ? next : span->low;
+        }
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        reach = s->list[i].high > reach ? s->list[i].high : reach;
+        s->list[i].reach = reach;
+    }
+}
+
+/* How many begin at the address or before it. */
+static size_t begun(const struct spans *s, uint64_t address)
+{
+    size_t low = 0, high = s->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (s->list[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool spans_find(const struct spans *s, uint64_t address, uint32_t *what)
+{
+    uint32_t guess = SPANS_NOTHING;
+    size_t i = begun(s, address);
+
+    for (int steps = 0; i-- > 0 && s->list[i].reach > address && steps < STEPS_MOST; steps++) {
+        const struct span *span = &s->list[i];
+
+        if (span->high <= address)
+            continue;
+        if (!span->open) {
+            *what = span->what;
+            return span->what != SPANS_NOTHING;
+        }
+        if (guess == SPANS_NOTHING)
+            guess = span->what;
+    }
+    *what = guess;
+    return guess != SPANS_NOTHING;
+}

@@ -1,0 +1,27 @@
+/* symbols - the functions that the symbol tables of a file of code name. */
+#ifndef RESOLVE_SYMBOLS_H
+#define RESOLVE_SYMBOLS_H
+
+#include "resolve/image.h"
+#include "resolve/spans.h"
+
+#include <stdint.h>
+
+struct symbols {
+    struct spans spans; /* `what` is an index of names */
+    const char **names; /* as they are in the files, which must stay open */
+    size_t count, room;
+    Elf *mini; /* the table that .gnu_debugdata holds, and its bytes */
+    void *mini_bytes;
+};
+
+/* All that `code` and `debug` (not open: none) have between them: the full table, else the compressed
+ * one and the one for the dynamic linker.
+ */
+void symbols_read(struct symbols *s, struct arena *arena, struct image *code, struct image *debug);
+void symbols_close(struct symbols *s);
+
+/* The mangled name of the function at the address, or NULL. */
+const char *symbols_at(const struct symbols *s, uint64_t address);
+
+#endif
