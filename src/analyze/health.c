@@ -57,5 +57,7 @@ const char *health_line(const struct run *r, struct trace_health h)
                                  r->left_out));
     if (r->loss_count)
         line = join(a, line, losses(r));
+    if (r->unrecorded.count)
+        line = join(a, line, unrecorded_line(&r->unrecorded, a));
     return line ? arena_printf(a, "This trace is not whole: %s.", line) : NULL;
 }

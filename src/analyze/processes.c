@@ -1,5 +1,6 @@
 /* processes - every process of a run, as a tree, with all that is known of it. */
 #include "analyze/cells.h"
+#include "analyze/heap_rows.h"
 #include "analyze/process_tree.h"
 #include "analyze/question.h"
 
@@ -57,11 +58,27 @@ static const struct table_column columns[] = {
     {"read_chars", UNIT_BYTES},
     {"write_chars", UNIT_BYTES},
     {"command", UNIT_TEXT},
+    /* Only where the trace has allocations, or tried to: */
+    {"peak_heap", UNIT_BYTES},
+    {"peak_heap_error_percent", UNIT_PERCENT},
+    {"peak_heap_time", UNIT_NS},
+    {"heap_allocated", UNIT_BYTES},
+    {"allocations", UNIT_COUNT},
+    {"allocations_per_second", UNIT_COUNT},
+    {"temporary_percent", UNIT_PERCENT},
+    {"alive_at_end", UNIT_BYTES},
+    {"unknown_frees", UNIT_COUNT},
+    {"recorded", UNIT_TEXT},
+    {"held_most_at_peak", UNIT_TEXT},
 };
 
 #define MEASURED_FROM 9
 
-_Static_assert(COUNT(columns) == MEASURED_FROM + COUNT(measured) + 1, "a column lacks its metric");
+#define COMMAND (MEASURED_FROM + COUNT(measured))
+#define HEAP_FROM (COMMAND + 1)
+#define HEAP_COLUMNS 11
+
+_Static_assert(COUNT(columns) == HEAP_FROM + HEAP_COLUMNS, "a column lacks its metric");
 
 static void fill_process(struct answer *a, struct table_cell *c, const struct run_process *p)
 {
@@ -81,22 +98,72 @@ static void fill_process(struct answer *a, struct table_cell *c, const struct ru
     for (int i = 0; i < COUNT(measured); i++)
         (measured[i].how == MOST ? cells_most : cells_own)(&c[MEASURED_FROM + i], p,
                                                            measured[i].metric);
-    cell_text(&c[COUNT(columns) - 1], p->command);
+    cell_text(&c[COMMAND], p->command);
 }
 
-static int run(struct trace *t, struct answer *a, struct err *err)
+static const char *how_recorded(const struct heap *h, const struct run_process *p,
+                                const struct heap_process *own)
 {
-    struct table *table = answer_add(a, "processes", TABLE_ROWS, columns, COUNT(columns));
-    struct run r;
+    if (p->unrecorded)
+        return p->unrecorded;
+    if (!own)
+        return heap_recorded(h, p->number) ? "nothing was allocated" : NULL;
+    return own->samples ? "sampled" : "exact";
+}
+
+static void fill_heap(struct table_cell *c, const struct heap *h, const struct run_process *p)
+{
+    const struct heap_process *own = heap_process_of(h, p->number);
+    const struct heap_sums *s = own ? &own->sums : NULL;
+    struct table_frame site;
+
+    cell_text(&c[9], how_recorded(h, p, own));
+    if (!own)
+        return;
+    heap_cell_bytes(&c[0], &own->peak);
+    heap_cell_error(&c[1], &own->peak);
+    cell_number(&c[2], own->peak_ns);
+    heap_cell_bytes(&c[3], &s->allocated);
+    heap_cell_blocks(&c[4], &s->allocated);
+    if (own->to_ns > own->from_ns)
+        cell_number(&c[5], (uint64_t)((double)s->allocated.milliblocks * 1e6 /
+                                          (double)(own->to_ns - own->from_ns) +
+                                      0.5));
+    if (!own->samples)
+        heap_cell_percent(&c[6], (double)s->temporary.milliblocks,
+                          (double)s->allocated.milliblocks);
+    heap_cell_bytes(&c[7], &s->live);
+    cell_number(&c[8], own->unknown_frees);
+    if (own->peak_stack) {
+        site = frames_site(&h->frames, own->peak_stack);
+        cell_text(&c[10], table_frame_text(h->run.names.arena, &site));
+    }
+}
+
+static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+{
+    struct table *table = answer_add(a, "processes", TABLE_ROWS, columns, HEAP_FROM);
+    struct heap h;
+    bool with_heap;
 
     (void)err;
-    run_read(&r, a->arena, t, NULL, NULL);
-    a->health = r.health;
-    for (const struct run_process *p = r.roots; p; p = process_tree_next(p))
-        fill_process(a, table_add(a, table), p);
-    table->note = r.process_count ? "Peaks of rss and vsz are the kernel's own marks where they "
-                                    "could be read; times are since the recording began."
-                                  : "The trace holds no process.";
+    heap_read(&h, a->arena, t, o, NULL, NULL);
+    a->health = h.run.health;
+    with_heap = h.any || h.run.unrecorded.count;
+    if (with_heap)
+        table->width = COUNT(columns);
+    for (const struct run_process *p = h.run.roots; p; p = process_tree_next(p)) {
+        struct table_cell *c = table_add(a, table);
+
+        fill_process(a, c, p);
+        if (with_heap)
+            fill_heap(&c[HEAP_FROM], &h, p);
+    }
+    table->note = h.run.process_count
+                    ? "Peaks of rss and vsz are the kernel's own marks where they "
+                      "could be read; times are since the recording began."
+                    : "The trace holds no process.";
+    heap_free(&h);
     return 0;
 }
 

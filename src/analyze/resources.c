@@ -61,11 +61,20 @@ static void fill_machine_percent(struct table_cell *c, const struct run *r)
         cell_real(c, (double)busy / (double)all * 100);
 }
 
+struct resources {
+    struct points points;
+    uint64_t from_ns;
+};
+
 static void on_tick(const struct run *r, uint64_t time_ns, void *context)
 {
-    struct points *p = context;
-    struct table_cell *c = points_add(p);
+    struct resources *s = context;
+    struct points *p = &s->points;
+    struct table_cell *c;
 
+    if (time_ns < s->from_ns)
+        return;
+    c = points_add(p);
     cell_real(&c[0], (double)(r->header->mono_ns + time_ns) / 1e9);
     cells_percent(&c[1], r->percent_known, r->percent);
     fill_machine_percent(&c[2], r);
@@ -124,22 +133,23 @@ static void add_cost(struct answer *a, struct table *t, const struct run *r)
     fact(a, t, "interval", UNIT_NS, known, value);
 }
 
-static int run(struct trace *t, struct answer *a, struct err *err)
+static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
 {
     struct table *machine, *cost;
-    struct points p = {.answer = a, .most = ROWS_MOST};
+    struct resources s = {.points = {.answer = a, .most = ROWS_MOST}, .from_ns = o->from_ns};
     struct run r;
 
     (void)err;
     machine = answer_add(a, "machine", TABLE_FACTS, fact_columns, COUNT(fact_columns));
     cost = answer_add(a, "recording", TABLE_FACTS, fact_columns, COUNT(fact_columns));
-    p.table = answer_add(a, "resources", TABLE_ROWS, columns, COUNT(columns));
-    run_read(&r, a->arena, t, on_tick, &p);
+    s.points.table = answer_add(a, "resources", TABLE_ROWS, columns, COUNT(columns));
+    trace_rewind(t, 0, o->to_ns ? o->to_ns : UINT64_MAX);
+    run_read(&r, a->arena, t, on_tick, &s);
     a->health = r.health;
     add_machine(a, machine, &r);
     add_cost(a, cost, &r);
     if (r.ticks == 0)
-        p.table->note = "The trace holds no sample of the tree.";
+        s.points.table->note = "The trace holds no sample of the tree.";
     return 0;
 }
 

@@ -373,7 +373,10 @@ static void on_event(struct run *r, struct trace_event *ev)
         names_string(&r->names, ev);
         break;
     case TRACE_FACT:
-        names_fact(&r->names, ev);
+        if (ev->fact.subject == TRACE_OF_PROCESS)
+            unrecorded_fact(&r->unrecorded, &r->names, ev);
+        else
+            names_fact(&r->names, ev);
         break;
     case TRACE_PROCESS:
         on_process(r, ev);
@@ -415,6 +418,9 @@ void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tic
     }
     if (r->state->ticking)
         fire(r, tick, context);
+    for (size_t i = 0; i < r->process_count; i++)
+        r->processes[i]->unrecorded = unrecorded_reason(&r->unrecorded, r->processes[i]->number);
+    intmap_free(&r->unrecorded.processes);
     intmap_free(&r->state->processes);
     intmap_free(&r->state->pids);
     intmap_free(&r->state->devices);

@@ -14,6 +14,7 @@
 
 #include "analyze/metrics.h"
 #include "analyze/names.h"
+#include "analyze/unrecorded.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "trace/read.h"
@@ -30,8 +31,9 @@ struct run_process {
     const struct metrics *before; /* counters up to exec(2), or to when it was found; or NULL */
     struct metrics now;           /* counters stay after its end */
     struct metrics most;          /* the largest ever seen */
-    int depth;                    /* in the tree */
-    bool shown;                   /* for the caller */
+    const char *unrecorded; /* why nothing was recorded from inside; NULL: it was, or not asked */
+    int depth;              /* in the tree */
+    bool shown;             /* for the caller */
 };
 
 struct run_alert {
@@ -80,7 +82,8 @@ struct run {
     struct run_device **devices;
     size_t device_count;
 
-    const char *health; /* what the trace lacks, in one line; NULL: nothing */
+    struct unrecorded unrecorded; /* after the pass, each process has its own */
+    const char *health;           /* what the trace lacks, in one line; NULL: nothing */
     struct run_state *state;
 };
 

@@ -2,6 +2,8 @@
  * wrong.
  */
 #include "analyze/cells.h"
+#include "analyze/heap_points.h"
+#include "analyze/heap_summary.h"
 #include "analyze/points.h"
 #include "analyze/process_tree.h"
 #include "analyze/question.h"
@@ -22,8 +24,9 @@ static const struct table_column process_columns[] = {
 
 static const struct table_column point_columns[] = {
     {"time", UNIT_NS},         {"rss", UNIT_BYTES},           {"pss", UNIT_BYTES},
-    {"processes", UNIT_COUNT}, {"cpu_percent", UNIT_PERCENT},
+    {"processes", UNIT_COUNT}, {"cpu_percent", UNIT_PERCENT}, {"live_heap", UNIT_BYTES},
 };
+#define HEAP_COLUMN 5 /* only where the trace has allocations */
 
 static const struct table_column alert_columns[] = {
     {"time", UNIT_NS},     {"pid", UNIT_ID},      {"name", UNIT_TEXT}, {"metric", UNIT_TEXT},
@@ -49,7 +52,8 @@ struct summary {
     struct answer *answer;
     struct table *facts, *processes;
     struct points points;
-    struct run run;
+    struct heap heap; /* with the run in it */
+    struct heap_points heap_points;
     struct range rss, vsz, machine;
 };
 
@@ -69,6 +73,10 @@ static void on_tick(const struct run *r, uint64_t time_ns, void *context)
     struct table_cell *c;
     uint64_t value;
 
+    if (!heap_points_wanted(&s->heap_points, time_ns))
+        return;
+    if (s->heap.any)
+        s->points.table->width = COUNT(point_columns);
     if (r->ticks == 1) /* the first may have met the loader, before the command was itself */
         s->rss = (struct range){.most = s->rss.most};
     if (run_tree(r, METRIC_RSS, &value))
@@ -83,6 +91,8 @@ static void on_tick(const struct run *r, uint64_t time_ns, void *context)
     cells_tree(&c[2], r, METRIC_PSS);
     cells_tree(&c[3], r, METRIC_PROCESSES);
     cells_percent(&c[4], r->percent_known, r->percent);
+    if (s->heap.any)
+        heap_points_cell(&s->heap_points, &c[HEAP_COLUMN], time_ns);
     points_done(&s->points);
 }
 
@@ -115,7 +125,7 @@ static void fact_total(struct summary *s, const char *name, enum table_unit unit
                        enum trace_metric metric)
 {
     uint64_t value = 0;
-    bool known = run_total(&s->run, metric, &value);
+    bool known = run_total(&s->heap.run, metric, &value);
 
     fact_number(s, name, unit, known, value);
 }
@@ -156,7 +166,7 @@ static uint64_t duration(const struct run *r)
 
 static void add_command(struct summary *s)
 {
-    const struct run *r = &s->run;
+    const struct run *r = &s->heap.run;
     char date[TEXT_STAMP];
 
     fact_text(s, "command", names_find(&r->names, TRACE_OF_RUN, "command"));
@@ -175,9 +185,9 @@ static void add_command(struct summary *s)
 static void add_memory(struct summary *s)
 {
     uint64_t lower = s->rss.most, upper = 0, value = s->vsz.most;
-    bool ended = metrics_get(&s->run.final, METRIC_PEAK_LOWER, &lower);
-    bool bounded = metrics_get(&s->run.final, METRIC_PEAK_UPPER, &upper);
-    const char *basis = names_find(&s->run.names, TRACE_OF_RUN, "peak_basis");
+    bool ended = metrics_get(&s->heap.run.final, METRIC_PEAK_LOWER, &lower);
+    bool bounded = metrics_get(&s->heap.run.final, METRIC_PEAK_UPPER, &upper);
+    const char *basis = names_find(&s->heap.run.names, TRACE_OF_RUN, "peak_basis");
 
     fact_number(s, "peak_rss_at_least", UNIT_BYTES, ended || s->rss.count, lower);
     fact_number(s, "peak_rss_at_most", UNIT_BYTES, bounded, upper);
@@ -185,10 +195,10 @@ static void add_memory(struct summary *s)
         basis = "the largest of the samples; the recorder's own bounds are missing";
     fact_text(s, "peak_basis", basis);
     fact_range(s, "rss_min", "rss_average", NULL, &s->rss);
-    ended = metrics_get(&s->run.final, METRIC_VSZ_PEAK, &value);
+    ended = metrics_get(&s->heap.run.final, METRIC_VSZ_PEAK, &value);
     fact_number(s, "peak_vsz", UNIT_BYTES, ended || s->vsz.count, value);
-    fact_metric(s, "peak_pss", UNIT_BYTES, &s->run.final, METRIC_PEAK_PSS);
-    fact_metric(s, "cgroup_peak", UNIT_BYTES, &s->run.cgroup, METRIC_CGROUP_PEAK);
+    fact_metric(s, "peak_pss", UNIT_BYTES, &s->heap.run.final, METRIC_PEAK_PSS);
+    fact_metric(s, "cgroup_peak", UNIT_BYTES, &s->heap.run.cgroup, METRIC_CGROUP_PEAK);
 }
 
 /* Incarnations by exec(2) are rows of the tree, but one process. */
@@ -204,25 +214,25 @@ static uint64_t count_processes(const struct run *r)
 
 static void add_work(struct summary *s)
 {
-    uint64_t cpu, span = duration(&s->run);
+    uint64_t cpu, span = duration(&s->heap.run);
     struct table_cell *c;
 
     fact_total(s, "cpu", UNIT_NS, METRIC_CPU_NS);
     fact_total(s, "cpu_user", UNIT_NS, METRIC_USER_NS);
     fact_total(s, "cpu_system", UNIT_NS, METRIC_SYSTEM_NS);
     c = table_fact(s->answer, s->facts, "cpu_percent", UNIT_PERCENT);
-    if (run_total(&s->run, METRIC_CPU_NS, &cpu) && span)
+    if (run_total(&s->heap.run, METRIC_CPU_NS, &cpu) && span)
         cell_real(c, (double)cpu / (double)span * 100);
     fact_total(s, "minor_faults", UNIT_COUNT, METRIC_MINOR_FAULTS);
     fact_total(s, "major_faults", UNIT_COUNT, METRIC_MAJOR_FAULTS);
     fact_total(s, "read_bytes", UNIT_BYTES, METRIC_READ_BYTES);
     fact_total(s, "write_bytes", UNIT_BYTES, METRIC_WRITE_BYTES);
-    fact_number(s, "processes", UNIT_COUNT, true, count_processes(&s->run));
+    fact_number(s, "processes", UNIT_COUNT, true, count_processes(&s->heap.run));
 }
 
 static void add_machine(struct summary *s)
 {
-    const struct names *n = &s->run.names;
+    const struct names *n = &s->heap.run.names;
     uint64_t value = 0;
     bool known = names_number(n, TRACE_OF_MACHINE, "memory_total_bytes", &value);
 
@@ -236,16 +246,16 @@ static void add_machine(struct summary *s)
 
 static void add_recording(struct summary *s)
 {
-    const struct names *n = &s->run.names;
+    const struct names *n = &s->heap.run.names;
     uint64_t value = 0;
     bool known = names_number(n, TRACE_OF_RUN, "interval_ns", &value);
 
-    fact_number(s, "samples", UNIT_COUNT, true, s->run.ticks);
+    fact_number(s, "samples", UNIT_COUNT, true, s->heap.run.ticks);
     fact_number(s, "interval", UNIT_NS, known, value);
     fact_text(s, "mode", names_find(n, TRACE_OF_RUN, "mode"));
     fact_text(s, "recorded_by", names_find(n, TRACE_OF_RUN, "version"));
-    fact_number(s, "alerts", UNIT_COUNT, true, s->run.alert_count);
-    fact_number(s, "losses", UNIT_COUNT, true, s->run.loss_count);
+    fact_number(s, "alerts", UNIT_COUNT, true, s->heap.run.alert_count);
+    fact_number(s, "losses", UNIT_COUNT, true, s->heap.run.loss_count);
 }
 
 /* Tables. */
@@ -253,10 +263,10 @@ static void add_recording(struct summary *s)
 static void add_processes(struct summary *s)
 {
     struct answer *a = s->answer;
-    size_t left_out = s->run.process_count;
+    size_t left_out = s->heap.run.process_count;
 
-    process_tree_choose(&s->run, PROCESSES_SHOWN);
-    for (const struct run_process *p = s->run.roots; p; p = process_tree_next(p)) {
+    process_tree_choose(&s->heap.run, PROCESSES_SHOWN);
+    for (const struct run_process *p = s->heap.run.roots; p; p = process_tree_next(p)) {
         struct table_cell *c;
 
         if (!p->shown)
@@ -279,7 +289,7 @@ static void add_processes(struct summary *s)
             "%zu smaller process%s left out; the question 'processes' shows "
             "all.",
             left_out, left_out == 1 ? " is" : "es are");
-    else if (s->run.process_count == 0)
+    else if (s->heap.run.process_count == 0)
         s->processes->note = "The trace holds no process.";
 }
 
@@ -293,7 +303,7 @@ static void fill_who(struct table_cell *pid, struct table_cell *name, const stru
 
 static void add_alerts(struct summary *s)
 {
-    const struct run *r = &s->run;
+    const struct run *r = &s->heap.run;
     struct table *t = answer_add(s->answer, "alerts", TABLE_ROWS, alert_columns,
                                  COUNT(alert_columns));
 
@@ -314,7 +324,7 @@ static void add_alerts(struct summary *s)
 
 static void add_losses(struct summary *s)
 {
-    const struct run *r = &s->run;
+    const struct run *r = &s->heap.run;
     struct table *t = answer_add(s->answer, "losses", TABLE_ROWS, loss_columns,
                                  COUNT(loss_columns));
 
@@ -338,8 +348,8 @@ static void add_devices(struct summary *s)
     struct table *t = answer_add(s->answer, "devices", TABLE_ROWS, device_columns,
                                  COUNT(device_columns));
 
-    for (size_t i = 0; i < s->run.device_count; i++) {
-        const struct run_device *d = s->run.devices[i];
+    for (size_t i = 0; i < s->heap.run.device_count; i++) {
+        const struct run_device *d = s->heap.run.devices[i];
         struct table_cell *c = table_add(s->answer, t);
         uint64_t value;
 
@@ -355,32 +365,50 @@ static void add_devices(struct summary *s)
     }
 }
 
-static int run(struct trace *t, struct answer *a, struct err *err)
+/* The lines below the timeline; without a tick the heap alone. */
+static void end_timeline(struct summary *s)
+{
+    struct table *t = s->points.table;
+
+    if (s->heap.run.ticks == 0 && s->heap.any) {
+        t->width = COUNT(point_columns);
+        heap_points_alone(&s->heap_points);
+    } else if (s->heap.run.ticks == 0) {
+        t->note = "The trace holds no sample of the tree.";
+    } else if (s->heap.run.ticks > (uint64_t)t->rows) {
+        t->note = arena_printf(s->answer->arena,
+                               "Each row is the largest of several of %" PRIu64
+                               " samples; the question 'timeline' has every one.",
+                               s->heap.run.ticks);
+    }
+}
+
+static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
 {
     struct summary s = {.answer = a, .points = {.answer = a, .most = POINTS_MOST}};
 
     (void)err;
     s.facts = answer_add(a, "facts", TABLE_FACTS, fact_columns, COUNT(fact_columns));
     s.processes = answer_add(a, "processes", TABLE_ROWS, process_columns, COUNT(process_columns));
-    s.points.table = answer_add(a, "timeline", TABLE_TIMELINE, point_columns, COUNT(point_columns));
-    run_read(&s.run, a->arena, t, on_tick, &s);
-    a->health = s.run.health;
+    s.heap_points = (struct heap_points){&s.heap, &s.points, HEAP_COLUMN, 0};
+    s.points.table = answer_add(a, "timeline", TABLE_TIMELINE, point_columns, HEAP_COLUMN);
+    heap_read(&s.heap, a->arena, t, o, on_tick, &s);
+    a->health = s.heap.run.health;
     add_command(&s);
     add_memory(&s);
+    if (s.heap.any)
+        heap_summary_facts(a, s.facts, &s.heap);
     add_work(&s);
     add_machine(&s);
     add_recording(&s);
     add_processes(&s);
-    if (s.run.ticks == 0)
-        s.points.table->note = "The trace holds no sample of the tree.";
-    else if (s.run.ticks > (uint64_t)s.points.table->rows)
-        s.points.table->note = arena_printf(a->arena,
-                                            "Each row is the largest of several of %" PRIu64
-                                            " samples; the question 'timeline' has every one.",
-                                            s.run.ticks);
+    end_timeline(&s);
+    if (s.heap.any)
+        heap_summary_tables(a, &s.heap);
     add_alerts(&s);
     add_losses(&s);
     add_devices(&s);
+    heap_free(&s.heap);
     return 0;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "analyze/table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,50 @@ void cell_text(struct table_cell *c, const char *text)
     c->present = text != NULL;
 }
 
+void cell_change(struct table_cell *c, uint64_t from, uint64_t to)
+{
+    uint64_t far = to > from ? to - from : from - to;
+    int64_t change = far > INT64_MAX ? INT64_MAX : (int64_t)far;
+
+    c->change = to > from ? change : -change;
+    c->present = true;
+}
+
+void cell_stack(struct table_cell *c, const struct table_stack *stack)
+{
+    c->stack = stack;
+    c->present = stack != NULL;
+}
+
+static const char *frame_place(struct arena *a, const struct table_frame *f)
+{
+    const char *module = f->module ? strrchr(f->module, '/') : NULL;
+
+    if (f->function && f->file && f->line)
+        return arena_printf(a, "%s (%s:%" PRIu64 ")", f->function, f->file, f->line);
+    if (f->function)
+        return f->function;
+    module = module ? module + 1 : f->module;
+    if (module)
+        return arena_printf(a, "%s+0x%" PRIx64, module, f->address);
+    return arena_printf(a, "0x%" PRIx64, f->address);
+}
+
+const char *table_frame_text(struct arena *a, const struct table_frame *f)
+{
+    const char *place;
+
+    if (f->flags & TABLE_FRAME_ELIDED)
+        return "[frames left out]";
+    if (f->flags & TABLE_FRAME_CUT)
+        return "[not followed further]";
+    place = frame_place(a, f);
+    if (f->flags & (TABLE_FRAME_INLINED | TABLE_FRAME_GUESSED))
+        place = arena_printf(a, "%s%s%s", place, f->flags & TABLE_FRAME_INLINED ? " [inlined]" : "",
+                             f->flags & TABLE_FRAME_GUESSED ? " [guessed]" : "");
+    return place;
+}
+
 struct table_cell *table_fact(struct answer *a, struct table *t, const char *name,
                               enum table_unit unit)
 {
@@ -74,13 +119,15 @@ static bool is_real(const struct table_cell *c)
     return c->unit == UNIT_PERCENT || c->unit == UNIT_REAL;
 }
 
-/* Absent is less than everything; texts are all equal. */
+/* Absent is less than everything; texts and stacks are all equal. */
 static bool less(const struct table_cell *a, const struct table_cell *b)
 {
     if (!a->present || !b->present)
         return b->present && !a->present;
-    if (a->unit == UNIT_TEXT)
+    if (a->unit == UNIT_TEXT || a->unit == UNIT_STACK)
         return false;
+    if (a->unit == UNIT_CHANGE)
+        return a->change < b->change;
     return is_real(a) ? a->real < b->real : a->number < b->number;
 }
 

@@ -22,6 +22,27 @@ enum table_unit {
     UNIT_PERCENT, /* cell.real */
     UNIT_REAL,    /* cell.real */
     UNIT_DEPTH,   /* cell.number: depth in the tree of the rows; indents the text column after it */
+    UNIT_STACK,   /* cell.stack */
+    UNIT_CHANGE,  /* cell.change: bytes more (or less, below 0) than something else */
+};
+
+enum table_frame_flags {
+    TABLE_FRAME_INLINED = 1, /* into the frame after it */
+    TABLE_FRAME_GUESSED = 2, /* found without unwind data */
+    TABLE_FRAME_ELIDED = 4,  /* no frame: some were left out here */
+    TABLE_FRAME_CUT = 8,     /* no frame: the stack could not be followed further */
+};
+
+struct table_frame {
+    const char *function, *file, *module; /* each may be NULL */
+    uint64_t line;                        /* 0: not known */
+    uint64_t address;                     /* in the module, else in memory */
+    unsigned int flags;
+};
+
+struct table_stack {
+    int count;
+    const struct table_frame *frames; /* the innermost first */
 };
 
 enum table_shape {
@@ -43,6 +64,8 @@ struct table_cell {
         uint64_t number;
         double real;
         const char *text;
+        const struct table_stack *stack;
+        int64_t change;
     };
     bool present;
     uint8_t unit; /* for TABLE_FACTS: the unit of this very cell */
@@ -75,7 +98,15 @@ struct table_cell *table_add(struct answer *a, struct table *t);
 
 void cell_number(struct table_cell *c, uint64_t number);
 void cell_real(struct table_cell *c, double real);
-void cell_text(struct table_cell *c, const char *text); /* NULL: stays absent */
+void cell_change(struct table_cell *c, uint64_t from, uint64_t to); /* to - from */
+void cell_text(struct table_cell *c, const char *text);             /* NULL: stays absent */
+
+void cell_stack(struct table_cell *c, const struct table_stack *stack); /* NULL: stays absent */
+
+/* "function (file:line)", "function", "module+0x12", "0x1234", with "[guessed]" and the like; in
+ * the arena.
+ */
+const char *table_frame_text(struct arena *a, const struct table_frame *f);
 
 /* One row of a TABLE_FACTS table: name and a value to be filled. */
 struct table_cell *table_fact(struct answer *a, struct table *t, const char *name,

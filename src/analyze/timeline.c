@@ -1,5 +1,6 @@
 /* timeline - the tree and the machine at every tick. */
 #include "analyze/cells.h"
+#include "analyze/heap_points.h"
 #include "analyze/points.h"
 #include "analyze/question.h"
 
@@ -34,13 +35,22 @@ static const struct {
     {{"machine_swap_used", UNIT_BYTES}, MACHINE, METRIC_MACHINE_SWAP_USED},
 };
 
+#define HEAP_COLUMN (1 + COUNT(measured)) /* only where the trace has allocations */
+
+struct timeline {
+    struct points points;
+    struct heap heap;
+    struct heap_points heap_points;
+};
+
 static const struct table_column *make_columns(struct arena *a)
 {
-    struct table_column *columns = arena_alloc(a, (1 + COUNT(measured)) * sizeof(*columns));
+    struct table_column *columns = arena_alloc(a, (HEAP_COLUMN + 1) * sizeof(*columns));
 
     columns[0] = (struct table_column){"time", UNIT_NS};
     for (int i = 0; i < COUNT(measured); i++)
         columns[1 + i] = measured[i].column;
+    columns[HEAP_COLUMN] = (struct table_column){"live_heap", UNIT_BYTES};
     return columns;
 }
 
@@ -64,29 +74,42 @@ static void fill(struct table_cell *c, const struct run *r, int i)
 
 static void on_tick(const struct run *r, uint64_t time_ns, void *context)
 {
-    struct points *p = context;
-    struct table_cell *c = points_add(p);
+    struct timeline *l = context;
+    struct table_cell *c;
 
+    if (!heap_points_wanted(&l->heap_points, time_ns))
+        return;
+    if (l->heap.any)
+        l->points.table->width = HEAP_COLUMN + 1;
+    c = points_add(&l->points);
     cell_number(&c[0], time_ns);
     for (int i = 0; i < COUNT(measured); i++)
         fill(&c[1 + i], r, i);
-    points_done(p);
+    if (l->heap.any)
+        heap_points_cell(&l->heap_points, &c[HEAP_COLUMN], time_ns);
+    points_done(&l->points);
 }
 
-static int run(struct trace *t, struct answer *a, struct err *err)
+static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
 {
-    struct points p = {.answer = a, .most = ROWS_MOST};
-    struct run r;
+    struct timeline l = {.points = {.answer = a, .most = ROWS_MOST}};
+    struct table *table = answer_add(a, "timeline", TABLE_TIMELINE, make_columns(a->arena),
+                                     HEAP_COLUMN);
 
     (void)err;
-    p.table = answer_add(a, "timeline", TABLE_TIMELINE, make_columns(a->arena),
-                         1 + COUNT(measured));
-    run_read(&r, a->arena, t, on_tick, &p);
-    a->health = r.health;
-    if (r.ticks == 0)
-        p.table->note = "The trace holds no sample of the tree.";
-    else if (r.ticks > (uint64_t)p.table->rows)
-        p.table->note = "Too many samples for a table: each row is the largest of several.";
+    l.points.table = table;
+    l.heap_points = (struct heap_points){&l.heap, &l.points, HEAP_COLUMN, 0};
+    heap_read(&l.heap, a->arena, t, o, on_tick, &l);
+    a->health = l.heap.run.health;
+    if (l.heap.run.ticks == 0 && l.heap.any) {
+        table->width = HEAP_COLUMN + 1;
+        heap_points_alone(&l.heap_points);
+    } else if (l.heap.run.ticks == 0) {
+        table->note = "The trace holds no sample of the tree.";
+    } else if (l.points.each > 1) {
+        table->note = "Too many samples for a table: each row is the largest of several.";
+    }
+    heap_free(&l.heap);
     return 0;
 }
 

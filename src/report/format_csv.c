@@ -23,10 +23,31 @@ static void put_text(const char *text, FILE *out)
     fputc('"', out);
 }
 
-static void put_table(const struct table *t, FILE *out)
+/* The frames joined by ';', the innermost first. */
+static void put_stack(const struct table_cell *c, FILE *out)
+{
+    struct arena scratch = {0};
+    const char *line = "";
+
+    for (int i = 0; c->present && i < c->stack->count; i++)
+        line = arena_printf(&scratch, "%s%s%s", line, i ? ";" : "",
+                            table_frame_text(&scratch, &c->stack->frames[i]));
+    put_text(line, out);
+    arena_free(&scratch);
+}
+
+static void put_cell(const struct table_cell *c, FILE *out)
 {
     char text[SHOW_ROOM];
 
+    if (c->unit == UNIT_STACK)
+        put_stack(c, out);
+    else
+        put_text(show_plain(text, c), out);
+}
+
+static void put_table(const struct table *t, FILE *out)
+{
     for (int i = 0; i < t->width; i++)
         fprintf(out, "%s%s", i ? "," : "", t->columns[i].name);
     fputc('\n', out);
@@ -34,7 +55,7 @@ static void put_table(const struct table *t, FILE *out)
         for (int i = 0; i < t->width; i++) {
             if (i)
                 fputc(',', out);
-            put_text(show_plain(text, &t->cells[(size_t)row * (size_t)t->width + (size_t)i]), out);
+            put_cell(&t->cells[(size_t)row * (size_t)t->width + (size_t)i], out);
         }
         fputc('\n', out);
     }

@@ -3,6 +3,9 @@
  *   question, health (null: the trace lacks nothing), tables: by name, each with
  *     shape   "facts", "rows" or "timeline"
  *     units   of every column (of every fact): text count bytes ns id percent real depth
+ *             change (bytes, with a sign) stack (an array of frames, the innermost first: function,
+ *             file, line, module, address; each null where it is not known; and inlined, guessed,
+ *             elided, cut where they are true)
  *     values  of facts: one object;  rows: an array of objects
  *     note    one sentence, or null
  *
@@ -12,9 +15,10 @@
 #include "report/formats.h"
 
 static const char *const units[] = {
-    [UNIT_TEXT] = "text", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
-    [UNIT_NS] = "ns",     [UNIT_ID] = "id",       [UNIT_PERCENT] = "percent",
-    [UNIT_REAL] = "real", [UNIT_DEPTH] = "depth",
+    [UNIT_TEXT] = "text",   [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
+    [UNIT_NS] = "ns",       [UNIT_ID] = "id",       [UNIT_PERCENT] = "percent",
+    [UNIT_REAL] = "real",   [UNIT_DEPTH] = "depth", [UNIT_CHANGE] = "change",
+    [UNIT_STACK] = "stack",
 };
 
 static const char *const shapes[] = {
@@ -22,6 +26,51 @@ static const char *const shapes[] = {
     [TABLE_FACTS] = "facts",
     [TABLE_TIMELINE] = "timeline",
 };
+
+static void put_frame(struct emit *j, const struct table_frame *f)
+{
+    static const struct {
+        unsigned int flag;
+        const char *name;
+    } flags[] = {
+        {TABLE_FRAME_INLINED, "inlined"},
+        {TABLE_FRAME_GUESSED, "guessed"},
+        {TABLE_FRAME_ELIDED, "elided"},
+        {TABLE_FRAME_CUT, "cut"},
+    };
+
+    emit_open(j, '{');
+    emit_key(j, "function");
+    emit_text(j, f->function);
+    emit_key(j, "file");
+    emit_text(j, f->file);
+    emit_key(j, "line");
+    if (f->line)
+        emit_number(j, f->line);
+    else
+        emit_null(j);
+    emit_key(j, "module");
+    emit_text(j, f->module);
+    emit_key(j, "address");
+    if (f->flags & (TABLE_FRAME_ELIDED | TABLE_FRAME_CUT))
+        emit_null(j);
+    else
+        emit_number(j, f->address);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        if (f->flags & flags[i].flag) {
+            emit_key(j, flags[i].name);
+            emit_bool(j, true);
+        }
+    emit_close(j, '}');
+}
+
+static void put_stack(struct emit *j, const struct table_stack *stack)
+{
+    emit_open(j, '[');
+    for (int i = 0; i < stack->count; i++)
+        put_frame(j, &stack->frames[i]);
+    emit_close(j, ']');
+}
 
 static void put_cell(struct emit *j, const struct table_cell *c)
 {
@@ -31,6 +80,10 @@ static void put_cell(struct emit *j, const struct table_cell *c)
         emit_text(j, c->text);
     else if (c->unit == UNIT_PERCENT || c->unit == UNIT_REAL)
         emit_real(j, c->real);
+    else if (c->unit == UNIT_STACK)
+        put_stack(j, c->stack);
+    else if (c->unit == UNIT_CHANGE)
+        emit_signed(j, c->change);
     else
         emit_number(j, c->number);
 }

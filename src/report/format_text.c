@@ -12,6 +12,7 @@
 
 #define GAP 2
 #define DEPTH_MOST 24 /* deeper rows are drawn at this depth */
+#define FRAMES_SHOWN 4
 #define LEAST "_at_least"
 #define MOST "_at_most"
 
@@ -161,7 +162,9 @@ static void measure(struct layout *l)
             widest = width > widest ? width : widest;
             any = any || cell_at(t, row, column)->present;
         }
-        l->widths[column] = any && column != l->depth_column ? widest : 0;
+        if (column == l->depth_column || t->columns[column].unit == UNIT_STACK)
+            any = false;
+        l->widths[column] = any ? widest : 0;
     }
 }
 
@@ -222,6 +225,33 @@ static void put_heading(const struct layout *l, FILE *out)
     fputc('\n', out);
 }
 
+/* The first frames below the row. */
+static void put_stack(const struct table_stack *stack, const struct terminal *terminal, FILE *out)
+{
+    struct arena scratch = {0};
+
+    for (int i = 0; i < stack->count && i < FRAMES_SHOWN; i++) {
+        put_padding(2 * GAP, out);
+        terminal_put(out, table_frame_text(&scratch, &stack->frames[i]));
+        fputc('\n', out);
+    }
+    if (stack->count > FRAMES_SHOWN) {
+        put_padding(2 * GAP, out);
+        fprintf(out, "%s %d more\n", terminal->utf8 ? "…" : "...", stack->count - FRAMES_SHOWN);
+    }
+    arena_free(&scratch);
+}
+
+static void put_stacks(const struct layout *l, int row, FILE *out)
+{
+    for (int column = 0; column < l->table->width; column++) {
+        const struct table_cell *c = cell_at(l->table, row, column);
+
+        if (c->unit == UNIT_STACK && c->present)
+            put_stack(c->stack, l->terminal, out);
+    }
+}
+
 static void put_rows(const struct table *t, const struct terminal *terminal, FILE *out)
 {
     struct arena scratch = {0};
@@ -248,17 +278,21 @@ static void put_rows(const struct table *t, const struct terminal *terminal, FIL
             first = false;
         }
         fputc('\n', out);
+        put_stacks(&l, row, out);
     }
     arena_free(&scratch);
 }
 
 /* ---- timelines ---- */
 
-/* The column that is drawn large: the first of bytes, else the first after the time. */
+/* The column that is drawn large: the first of bytes that has any, else the first after the time.
+ */
 static int main_column(const struct table *t)
 {
+    struct table_cell least, most;
+
     for (int i = 1; i < t->width; i++)
-        if (t->columns[i].unit == UNIT_BYTES)
+        if (t->columns[i].unit == UNIT_BYTES && chart_range(t, i, &least, &most))
             return i;
     return 1;
 }

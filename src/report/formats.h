@@ -10,13 +10,18 @@ struct format {
     const char *name;
     const char *summary;  /* half a line, for help */
     const char *question; /* the question it is made for; NULL: any */
+    bool stacks;          /* it writes a table with stacks, and so needs one */
     void (*write)(const struct answer *a, FILE *out);
 };
 
-extern const struct format format_text, format_json, format_csv, format_resource_log;
+extern const struct format format_text, format_json, format_csv, format_resource_log,
+    format_collapsed;
 
 /* NULL-terminated; the first is the default. */
 extern const struct format *const formats[];
 const struct format *format_find(const char *name);
+
+/* The first table that has a stack and a size in each row; NULL: none has. */
+const struct table *formats_stacks(const struct answer *a);
 
 #endif

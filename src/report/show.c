@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(SHOW_ROOM >= TEXT_SIZE, "a size must fit");
+_Static_assert(SHOW_ROOM > TEXT_SIZE, "a size must fit");
 
 bool show_is_text(enum table_unit unit)
 {
-    return unit == UNIT_TEXT;
+    return unit == UNIT_TEXT || unit == UNIT_STACK;
 }
 
 /* "1234567" as "1,234,567". */
@@ -29,6 +29,13 @@ static void group(char out[SHOW_ROOM], uint64_t number)
     out[to] = '\0';
 }
 
+static const char *signed_size(char out[SHOW_ROOM], int64_t change)
+{
+    out[0] = change < 0 ? '-' : '+';
+    text_size(out + 1, change < 0 ? 0 - (uint64_t)change : (uint64_t)change);
+    return change ? out : "0 B";
+}
+
 const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c)
 {
     if (!c->present)
@@ -38,6 +45,8 @@ const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c)
         return c->text;
     case UNIT_BYTES:
         return text_size(out, c->number);
+    case UNIT_CHANGE:
+        return signed_size(out, c->change);
     case UNIT_NS:
         return c->number ? text_duration(out, c->number) : "0 s";
     case UNIT_COUNT:
@@ -46,6 +55,7 @@ const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c)
     case UNIT_PERCENT:
         snprintf(out, SHOW_ROOM, "%.1f %%", c->real);
         return out;
+    case UNIT_STACK: /* the formats write it themselves */
     case UNIT_REAL:
     case UNIT_ID:
     case UNIT_DEPTH:
@@ -68,12 +78,14 @@ static void shortest(char out[SHOW_ROOM], double real)
 
 const char *show_plain(char out[SHOW_ROOM], const struct table_cell *c)
 {
-    if (!c->present)
+    if (!c->present || c->unit == UNIT_STACK)
         return "";
     if (c->unit == UNIT_TEXT)
         return c->text;
     if (c->unit == UNIT_PERCENT)
         snprintf(out, SHOW_ROOM, "%.3f", c->real);
+    else if (c->unit == UNIT_CHANGE)
+        snprintf(out, SHOW_ROOM, "%" PRId64, c->change);
     else if (c->unit == UNIT_REAL)
         shortest(out, c->real);
     else

@@ -562,7 +562,7 @@ def test_full_disk(run, traces):
         ([], 2, "name the trace"),
         (["no-such.tide"], 1, "no-such.tide"),
         (["/dev/null"], 1, "/dev/null"),
-        (["TRACE", "weather"], 2, "summary, processes, timeline, resources"),
+        (["TRACE", "weather"], 2, "processes, timeline, resources"),
         (["TRACE", "-f", "xml"], 2, "resource-log"),
         (["TRACE", "timeline", "-f", "resource-log"], 2, "made for the question resources"),
         (["TRACE", "timeline", "more"], 2, "more"),

@@ -1,0 +1,28 @@
+/* unrecorded - which processes could not be recorded from inside, and why. */
+#ifndef ANALYZE_UNRECORDED_H
+#define ANALYZE_UNRECORDED_H
+
+#include "analyze/names.h"
+
+#define UNRECORDED_REASONS_MOST 16 /* different ones; others are counted with the last */
+
+struct unrecorded { /* zeroed: empty */
+    struct {
+        const char *text;
+        uint64_t count;
+    } reasons[UNRECORDED_REASONS_MOST];
+    size_t reason_count;
+    uint64_t count;          /* of processes */
+    struct intmap processes; /* number -> place of its reason */
+};
+
+/* Take a FACT of a process. Other keys than "unrecorded" are left alone. */
+void unrecorded_fact(struct unrecorded *c, struct names *n, const struct trace_event *ev);
+
+/* Why a process was not recorded; NULL: it was, or nothing is known. */
+const char *unrecorded_reason(const struct unrecorded *c, uint64_t process);
+
+/* "2 processes could not be recorded: statically linked (2)"; NULL: all were. In the arena. */
+const char *unrecorded_line(const struct unrecorded *c, struct arena *a);
+
+#endif

@@ -1,0 +1,91 @@
+/* xcheck - every stack that the library takes, compared with libunwind's, inside the program.
+ *
+ * Built into a copy of the library whose calls of unwind_stack come here (see the Makefile). Three
+ * things must agree: the number that the memo gave, a fresh walk, and libunwind. Frames that were
+ * guessed for lack of unwind data are only counted: libunwind guesses there, too.
+ */
+#define UNW_LOCAL_ONLY
+#include "inject/stacks.h"
+#include "inject/unwind.h"
+#include "inject/walk.h"
+
+#include <libunwind.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MOST 1024
+
+uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+
+static _Atomic unsigned long all, bad_memo, bad_walk, guessed, cut;
+
+static void show(const char *what, const uint64_t *ours, size_t n, void **theirs, int m)
+{
+    dprintf(2, "XCHECK %s: ours", what);
+    for (size_t i = 0; i < n; i++)
+        dprintf(2, " %lx", (unsigned long)ours[i]);
+    dprintf(2, "\n  libunwind");
+    for (int i = 0; i < m; i++)
+        dprintf(2, " %lx", (unsigned long)(uintptr_t)theirs[i]);
+    dprintf(2, "\n");
+}
+
+static size_t walk_again(struct thread *t, struct caller c)
+{
+    struct walk w = {.most = 0};
+
+    walk_start(&w, t, c);
+    w.kept = false;
+    t->frames[0] = c.pc;
+    return walk_frames(&w, 1, process.depth);
+}
+
+static bool same(const uint64_t *ours, size_t n, void **theirs, int m)
+{
+    if (n != (size_t)m)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t theirs_i = (uintptr_t)theirs[i];
+
+        /* We name the instruction after an interrupted one, as for calls; libunwind that one. */
+        if (ours[i] != theirs_i && ours[i] != theirs_i + 1)
+            return false;
+    }
+    return true;
+}
+
+uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+{
+    uint32_t number = unwind_stack(t, pc, sp, rbp);
+    size_t n = walk_again(t, (struct caller){pc, sp, rbp});
+    void *theirs[MOST];
+    int m = unw_backtrace(theirs, MOST), skip = 0;
+    bool guess = false;
+
+    all++;
+    if (stacks_number(t, t->frames, n) != number && bad_memo++ < 3)
+        show("memo", t->frames, n, NULL, 0);
+    while (skip < m && (uintptr_t)theirs[skip] != pc)
+        skip++;
+    for (size_t i = 0; i < n; i++)
+        guess |= (t->frames[i] & RING_FRAME_GUESSED) != 0;
+    if (guess) {
+        guessed++;
+        return number;
+    }
+    if (t->frames[n - 1] == RING_FRAME_CUT) {
+        cut++;
+        n--;
+    }
+    if (n < 250 && !same(t->frames, n, theirs + skip, m - skip) && bad_walk++ < 3)
+        show("walk", t->frames, n, theirs + skip, m - skip);
+    return number;
+}
+
+__attribute__((destructor)) static void report(void)
+{
+    if (all)
+        dprintf(2, "XCHECK pid %d all %lu memo-bad %lu walk-bad %lu guessed %lu cut %lu\n",
+                getpid(), all, bad_memo, bad_walk, guessed, cut);
+}
