@@ -271,7 +271,7 @@ static void zsh_operand(const struct command *c)
         puts(")'");
         break;
     case OPERAND_FILE:
-        fputs("    '1:file:_files'", stdout);
+        fputs(asks(c) ? "    '1:file:_files'" : "    '*:file:_files'", stdout);
         if (asks(c)) {
             fputs(" '2:question:(", stdout);
             put_questions();

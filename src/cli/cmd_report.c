@@ -1,23 +1,18 @@
-/* report - ask a question of a trace and write the answer.
- *
- * An output file is written beside its place and moved there when it is whole, so that a report
- * that fails leaves the older one as it was.
- */
+/* report - ask a question of a trace and write the answer. */
 #include "analyze/question.h"
 #include "cli/command.h"
+#include "cli/narrow.h"
+#include "cli/output.h"
 #include "report/formats.h"
 #include "trace/read.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char *format_name;
 static const char *output;
+static struct narrow narrow;
+static bool inverted;
 
 /* ---- what was asked ---- */
 
@@ -54,16 +49,18 @@ static int find_format(struct request *q, const char *name, struct err *err)
     return 0;
 }
 
-/* A format that is made for one question asks it, unless another one was named. */
+/* A format that is made for one question asks it, unless another one was named; one that writes
+ * stacks asks who held the peak.
+ */
 static int match(struct request *q, const char *asked, struct err *err)
 {
-    const char *made_for = q->format->question;
+    const char *made_for = q->format->stacks ? "peak" : q->format->question;
 
     if (asked && find_question(q, asked, err))
         return -1;
     if (!asked && made_for)
         return find_question(q, made_for, err);
-    if (made_for && strcmp(made_for, q->question->name) != 0)
+    if (q->format->question && strcmp(made_for, q->question->name) != 0)
         return err_code(err, EXIT_USAGE, "the format %s is made for the question %s, not for %s",
                         q->format->name, made_for, q->question->name);
     return 0;
@@ -87,104 +84,42 @@ static int parse(struct request *q, const struct option *options, int argc, char
     return match(q, operands == 2 ? argv[2] : NULL, err);
 }
 
-/* ---- where the answer goes ---- */
+/* ---- the answer ---- */
 
-static int write_failed(const char *path, struct err *err)
+/* A format of stacks is for programs: it leaves nothing out unless it is told to. */
+static void suit_format(const struct request *q, struct question_options *o)
 {
-    return err_set(err, "cannot write '%s': %s", path, strerror(errno));
+    if (q->format->stacks && !o->rows)
+        o->rows = UINT64_MAX;
 }
 
-/* Write everything to `out` and close it; -1 with errno. */
-static int fill(FILE *out, const struct request *q, const struct answer *a)
+static int check_stacks(const struct request *q, const struct answer *a, struct err *err)
 {
-    int failed;
-
-    errno = 0;
-    q->format->write(a, out);
-    failed = fflush(out) != 0 || ferror(out);
-    if (fclose(out) != 0)
-        failed = 1;
-    if (failed && errno == 0)
-        errno = EIO;
-    return failed ? -1 : 0;
-}
-
-/* A pipe or a device cannot be replaced by a file: it is written to as it is. */
-static int write_special(const char *path, const struct request *q, const struct answer *a,
-                         struct err *err)
-{
-    FILE *out = fopen(path, "we");
-
-    if (!out || fill(out, q, a))
-        return write_failed(path, err);
-    return 0;
-}
-
-static mode_t mode_for(const struct stat *old)
-{
-    mode_t mask = umask(0);
-
-    umask(mask);
-    return old ? old->st_mode & 07777 : 0666 & ~mask;
-}
-
-static int write_beside(const char *path, const struct stat *old, const struct request *q,
-                        const struct answer *a, struct err *err)
-{
-    char *temporary = arena_printf(a->arena, "%s.XXXXXX", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    FILE *out;
-
-    if (fd < 0)
-        return write_failed(path, err);
-    fchmod(fd, mode_for(old));
-    out = fdopen(fd, "w");
-    if (!out)
-        close(fd);
-    if (!out || fill(out, q, a) || rename(temporary, path)) {
-        write_failed(path, err);
-        unlink(temporary);
-        return -1;
-    }
-    return 0;
-}
-
-static int write_file(const struct request *q, const struct answer *a, struct err *err)
-{
-    struct stat old, trace;
-    char *target;
-    int result;
-
-    if (stat(output, &old) != 0)
-        return write_beside(output, NULL, q, a, err);
-    if (stat(q->path, &trace) == 0 && trace.st_dev == old.st_dev && trace.st_ino == old.st_ino)
-        return err_code(err, EXIT_USAGE, "'%s' is the trace itself; name another output", output);
-    if (S_ISDIR(old.st_mode))
-        return err_set(err, "cannot write '%s': it is a directory", output);
-    if (!S_ISREG(old.st_mode))
-        return write_special(output, q, a, err);
-    target = realpath(output, NULL); /* a link stays one: what it points to is replaced */
-    if (!target)
-        return write_failed(output, err);
-    result = write_beside(target, &old, q, a, err);
-    free(target);
-    return result;
+    if (!q->format->stacks || formats_stacks(a))
+        return 0;
+    return err_code(err, EXIT_USAGE, "the format %s needs stacks, and the answer to %s has none",
+                    q->format->name, q->question->name);
 }
 
 static int answer_request(const struct request *q, struct err *err)
 {
+    const char *const traces[] = {q->path, NULL};
     struct arena arena = {0};
     struct answer a = {.arena = &arena, .question = q->question->name};
+    struct question_options o = {.inverted = inverted};
     struct trace *t = trace_open(q->path, err);
     int result;
 
     if (!t)
         return -1;
-    result = q->question->run(t, &a, err);
-    if (result == 0 && output && strcmp(output, "-") != 0)
-        result = write_file(q, &a, err);
-    else if (result == 0)
-        q->format->write(&a, stdout);
+    result = narrow_parse(&narrow, t, &arena, &o, err);
+    suit_format(q, &o);
+    if (result == 0)
+        result = q->question->run(t, &o, &a, err);
+    if (result == 0)
+        result = check_stacks(q, &a, err);
+    if (result == 0)
+        result = output_write(q->format, &a, output, traces, err);
     trace_close(t);
     arena_free(&arena);
     return result;
@@ -192,8 +127,22 @@ static int answer_request(const struct request *q, struct err *err)
 
 static const struct option options[] = {
     {'f', "format", "FORMAT", &format_name, NULL, "How to write the answer (default: text)", NULL,
-     "text json csv resource-log"},
+     "text json csv resource-log collapsed"},
     {'o', "output", "FILE", &output, NULL, "Write to FILE, replacing it when the report is whole",
+     NULL, NULL},
+    {0, "from", "TIME", &narrow.from, NULL,
+     "Only from this time on: 1.5 (seconds since the start), 200ms, 50%", NULL, NULL},
+    {0, "to", "TIME", &narrow.to, NULL, "Only up to this time", NULL, NULL},
+    {0, "at", "WHEN", &narrow.at, NULL, "The moment that is looked at: peak, end or a time", NULL,
+     NULL},
+    {0, "limit", "N", &narrow.limit, NULL, "At most N rows of a list", NULL, NULL},
+    {0, "inverted", NULL, &inverted, NULL, "tree: from what allocates to its callers", NULL, NULL},
+    {0, "temporary", "N", &narrow.temporary, NULL,
+     "A block is temporary if its thread made less than\nN allocations before its free (1 to 15; "
+     "default: 1)",
+     NULL, NULL},
+    {0, "suppressions", "FILE", &narrow.suppressions, NULL,
+     "leaks: leave out and count what FILE names, in\nthe format of LeakSanitizer: leak:PATTERN",
      NULL, NULL},
     {0},
 };
@@ -219,22 +168,38 @@ const struct command cmd_report = {
     .operands = "FILE [QUESTION]",
     .summary = "Answer a question about a recorded run",
     .description =
-        "Reads a trace that 'tidemark run --record' wrote and answers one question about it. The "
-        "questions: summary (what the run used, its largest processes, its memory over time; the "
-        "default), processes (every process as a tree, with all its totals and peaks), timeline "
-        "(the tree and the machine at every sample), resources (the columns of "
-        "py-resource-monitor's log, for the whole tree).\n\n"
+        "Reads a trace that 'tidemark record' or 'tidemark run --record' wrote and answers one "
+        "question about it.\n\n"
+        "Of every trace: summary (what the run used, its largest processes, its memory over time; "
+        "the default), processes (every process as a tree, with all its totals and peaks), timeline "
+        "(the tree and the machine at every sample), resident (what the resident memory consists "
+        "of, adding up to it), resources (the columns of py-resource-monitor's log, for the whole "
+        "tree).\n\n"
+        "Of allocations: peak (who held memory when most of it was held), leaks (what was alive at "
+        "the end, by stack, and whether it still grew), temporary (blocks that were freed almost "
+        "at once, by stack), sites (every line of code that allocates, with all that is known of "
+        "it), tree (the calls that lead to memory, from the top or inverted), histogram "
+        "(allocations by size, and by how long they lived), threads (what each thread allocated "
+        "and freed).\n\n"
         "The formats: text, for reading; json, one object with units, plain numbers and null for "
-        "what is absent; csv, one table with a heading (summary: several, each under '# name'); "
+        "what is absent; csv, one table with a heading (several: each under '# name'); collapsed, "
+        "one line for each stack with its bytes, for flame graphs (without a question: the peak); "
         "resource-log, the log of py-resource-monitor, made for the question resources.\n\n"
+        "--from and --to narrow every question to a stretch of time, of which no more is read than "
+        "is needed; what was alive before it still counts as alive.\n\n"
         "A trace can be read while it is still being recorded, and after the recorder was killed: "
         "the first line of the text (in JSON: health) says what is missing.",
-    .examples = "tidemark report run.tide\n    the summary with a chart\n"
-                "tidemark report run.tide timeline -f csv -o run.csv\n    every sample, for a "
-                "spreadsheet\n"
-                "tidemark report run.tide processes -f json\n    every process, for a program\n"
-                "tidemark report run.tide -f resource-log\n    a log as py-resource-monitor writes "
-                "it\n",
+    .examples =
+        "tidemark report run.tide\n    the summary with a chart\n"
+        "tidemark report run.tide timeline -f csv -o run.csv\n    every sample, for a "
+        "spreadsheet\n"
+        "tidemark report run.tide processes -f json\n    every process, for a program\n"
+        "tidemark report run.tide leaks --suppressions known.supp\n    leaks that are not "
+        "known yet\n"
+        "tidemark report run.tide peak --from 10 --to 20 -f collapsed\n    ten seconds, for "
+        "a flame graph\n"
+        "tidemark report run.tide -f resource-log\n    a log as py-resource-monitor writes "
+        "it\n",
     .options = options,
     .exits = exits,
     .run = run,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-    &cmd_run, &cmd_report, &cmd_completion, &cmd_man, &cmd_help, NULL,
+    &cmd_run, &cmd_record, &cmd_report, &cmd_diff, &cmd_completion, &cmd_man, &cmd_help, NULL,
 };
 
 const struct command *command_find(const char *name)

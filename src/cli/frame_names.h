@@ -1,0 +1,13 @@
+/* frame_names - give the frames of a trace their names, while the files that they are in are at hand. */
+#ifndef CLI_FRAME_NAMES_H
+#define CLI_FRAME_NAMES_H
+
+#include "base/err.h"
+#include "trace/store.h"
+
+/* Read the frames of the trace at `path`, which `store` is still writing, and add NAME records to it.
+ * -1 with *err when the trace cannot be read back; what is not found stays without a name.
+ */
+int frame_names_add(const char *path, struct trace_store *store, struct err *err);
+
+#endif
