@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "completion", "man", "help"]
+COMMANDS = ["run", "record", "report", "diff", "completion", "man", "help"]
 
 
 def need(program):
@@ -179,7 +179,7 @@ def test_bash_commands(tidemark):
     assert complete(tidemark, "tidemark", "") == COMMANDS
     assert "report" in complete(tidemark, "tidemark", "rep")
     assert "uname" in complete(tidemark, "tidemark", "unam")
-    assert complete(tidemark, "tidemark", "help", "re") == ["report"]
+    assert complete(tidemark, "tidemark", "help", "re") == ["record", "report"]
     assert complete(tidemark, "tidemark", "completion", "") == ["bash", "zsh", "fish"]
 
 
@@ -207,7 +207,7 @@ def test_bash_files(tidemark, tmp_path):
     assert complete(tidemark, "tidemark", "report", "--format", "js") == ["json"]
     assert complete(tidemark, "tidemark", "report", "--format", "=", "js") == ["json"]
     assert complete(tidemark, "tidemark", "report", "--format", "=") == [
-        "text", "json", "csv", "resource-log"]
+        "text", "json", "csv", "resource-log", "collapsed"]
     assert complete(tidemark, "tidemark", "run", "--record", "a", cwd=tmp_path) == ["a b.tide"]
     assert complete(tidemark, "tidemark", "run", "--record", "=", "a",
                     cwd=tmp_path) == ["a b.tide"]

@@ -1,0 +1,131 @@
+"""`tidemark diff`: two builds of one program, and two moments of one run; contents are known.
+
+The traces are those of tests/unit/make_alloc_trace.c: its head lists what is allocated when.
+"""
+
+import csv
+import io
+import json
+import subprocess
+
+import pytest
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def traces(build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("diff")
+    for name in ("old", "new"):
+        maker = build / "tests" / "unit" / "make_alloc_trace"
+        subprocess.run([maker, folder / f"{name}.tide", name], check=True, timeout=60)
+    return folder / "old.tide", folder / "new.tide"
+
+
+@pytest.fixture
+def diff(run):
+    """diff(*arguments) -> totals and rows"""
+
+    def call(*arguments):
+        done = run("diff", "-f", "json", *arguments)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["question"] == "diff"
+        tables = answer["tables"]
+        return tables["totals"]["values"], tables["stacks"]["rows"]
+
+    return call
+
+
+def names(rows):
+    return [row["site"].split()[0] for row in rows]
+
+
+def test_two_builds_are_matched_by_names(diff, traces):
+    totals, rows = diff(*traces)
+    assert names(rows) == ["inflate", "load", "parse"]
+    inflate, load, parse = rows
+    assert (inflate["peak_a"], inflate["peak_b"], inflate["peak_change"]) == (2 * MIB, 3 * MIB, MIB)
+    assert (load["peak_a"], load["peak_b"], load["peak_change"]) == (10000, 5000, -5000)
+    assert (parse["peak_change"], parse["leaked_change"]) == (0, 90 * 64)
+    assert (parse["leaked_a"], parse["leaked_b"]) == (640, 6400)
+    assert totals["peak_change"] == MIB - 5000
+    assert totals["allocated_a"] == 2 * MIB + 10000 + 6400 + 500
+    assert totals["leaked_change"] == 90 * 64
+    assert all(row["error"] is None for row in rows)
+
+
+def test_what_it_is_sorted_by(diff, traces):
+    assert names(diff(*traces, "--by", "leaked")[1])[0] == "parse"
+    assert names(diff(*traces, "--by", "allocated")[1])[:2] == ["inflate", "load"]
+
+
+def test_the_order_of_the_traces_is_the_sign(diff, traces):
+    there, back = diff(*traces)[1], diff(*reversed(traces))[1]
+    assert [r["peak_change"] for r in there] == [-r["peak_change"] for r in back]
+
+
+def test_a_trace_equals_itself(diff, traces):
+    totals, rows = diff(traces[0], traces[0])
+    assert rows == [] and totals["peak_change"] == 0
+
+
+def test_two_moments_of_one_trace(diff, traces):
+    totals, rows = diff(traces[0], "--from", "1", "--to", "3")
+    assert {r["site"].split()[0]: r["live_change"] for r in rows} == {
+        "inflate": 2 * MIB,
+        "parse": 6400,
+    }
+    assert (totals["live_a"], totals["live_b"]) == (10000, 2 * MIB + 16400)
+    totals, rows = diff(traces[0], "--from", "50%")
+    assert totals["live_b"] == 640 + 500
+    assert rows[0]["live_change"] == -2 * MIB
+
+
+def test_a_limit(diff, traces):
+    assert len(diff(*traces, "--limit", "1")[1]) == 1
+
+
+def test_text_and_csv(run, traces):
+    done = run("diff", *traces)
+    assert done.returncode == 0
+    assert "+1.0 MiB" in done.stdout and "-4.9 KiB" in done.stdout
+    done = run("diff", *traces, "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["peak_change"] for row in rows] == [str(MIB), "-5000", "0"]
+
+
+def test_an_output_file(run, traces, tmp_path):
+    out = tmp_path / "diff.txt"
+    assert run("diff", *traces, "-o", out).returncode == 0
+    assert "inflate" in out.read_text()
+    done = run("diff", *traces, "-o", traces[1])
+    assert done.returncode == 2 and "trace itself" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "name two traces"),
+        (["{old}"], "name a second trace"),
+        (["{old}", "{new}", "--from", "1"], "two moments of one trace"),
+        (["{old}", "{new}", "{old}"], "two traces at a time"),
+        (["{old}", "--from", "9"], "after the end"),
+        (["{old}", "--from", "3", "--to", "1"], "no time between"),
+        (["{old}", "{new}", "--by", "size"], "size"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run, traces, arguments, sentence):
+    old, new = traces
+    done = run("diff", *[word.format(old=old, new=new) for word in arguments])
+    assert done.returncode == 2 and sentence in done.stderr
+    assert done.stdout == ""
+
+
+def test_traces_that_cannot_be_compared(run, traces, tmp_path):
+    done = run("diff", traces[0], tmp_path / "none.tide")
+    assert done.returncode == 1 and "No such file" in done.stderr
+    seen = tmp_path / "seen.tide"
+    assert run("run", "-q", "--record", seen, "true").returncode == 0
+    done = run("diff", traces[0], seen)
+    assert done.returncode == 1 and "the second trace holds no allocations" in done.stderr

@@ -1,0 +1,212 @@
+"""`tidemark record` against programs whose allocations are known to the byte, and real ones."""
+
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+EXACT = ("--exact",)
+
+
+@pytest.fixture
+def program(build):
+    """program(name) -> the path of a program of tests/targets/record"""
+    return lambda name: str(build / "tests" / "targets" / "record" / name)
+
+
+@pytest.fixture
+def record(run, build, tmp_path):
+    """record(*command) -> what the command did, and the totals of its trace"""
+
+    def once(command, how, status):
+        trace = tmp_path / "t.tide"
+        done = run("record", "-q", "--no-names", *how, "-o", trace, *command, timeout=180)
+        assert done.returncode == status, done.stderr
+        said = subprocess.run([build / "tests" / "unit" / "heap_totals", trace], check=True,
+                              capture_output=True, text=True, timeout=60)
+        return done, json.loads(said.stdout)
+
+    def call(*command, how=EXACT, status=0, interrupted=False):
+        for _ in range(3):  # on a machine with other work the collector may fall behind
+            done, totals = once(command, how, status)
+            assert totals["complete"]
+            if totals["losses"] == 0 or interrupted:
+                return done, totals
+        pytest.fail(f"{totals['losses']} events were lost, three times")
+
+    return call
+
+
+def numbers(text):
+    return {key: int(value) for key, value in re.findall(r"(\w+) (\d+)", text)}
+
+
+def test_every_function_to_the_byte(record, program):
+    done, said = record(program("family"))
+    truth = numbers(done.stdout)
+    assert (said["allocs"], said["frees"]) == (truth["allocs"], truth["frees"])
+    assert said["live_bytes"] == truth["live"]
+    assert said["unknown"] == 0
+
+
+@pytest.mark.parametrize("how, status", [
+    ("exit", 0), ("_exit", 3), ("segv", 128 + signal.SIGSEGV), ("kill", 128 + signal.SIGKILL),
+    ("abort", 128 + signal.SIGABRT), ("exec", 0)])
+def test_nothing_is_lost_however_it_ends(record, program, how, status):
+    _, said = record(program("crash"), how, status=status)
+    assert (said["allocs"], said["frees"], said["live_bytes"]) == (1000, 500, 500000)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4, 16])
+def test_blocks_that_cross_threads(record, program, threads):
+    done, said = record(program("cross"), str(threads))
+    own = said["allocs"] - numbers(done.stdout)["allocs"]
+    assert 0 <= own <= 3 * threads + 2  # libc's own, for threads and stdout
+    assert said["unknown"] == 0
+    assert said["live_bytes"] < 20000
+
+
+def test_forks_of_a_threaded_program(record, program):
+    done, said = record(program("family_tree"), "60")
+    assert "bad 0" in done.stdout
+    live = sum(1000 + i for i in range(60) if i % 4 in (0, 2))
+    assert live <= said["live_bytes"] < live + 30000
+
+
+def test_handlers_fibers_and_jumps(record, program):
+    done, said = record(program("handlers"), interrupted=True)  # a record, by a handler: counted
+    assert said["allocs"] - 300 - numbers(done.stdout)["loops"] - 1 - 100 in range(4)
+    assert said["maps"] > 1000
+
+
+def test_threads_that_come_and_go(record, program):
+    _, said = record(program("threads_many"))
+    assert said["threads"] >= 3001
+    assert 777 * 3000 <= said["live_bytes"] < 777 * 3000 + 20000
+
+
+@pytest.mark.parametrize("depth", [100, 2048, 20000])
+def test_deep_recursion_keeps_both_ends(record, program, build, tmp_path, depth):
+    record(program("deep"), str(depth))
+    text = subprocess.run([build / "tests" / "unit" / "heap_totals", "-s", tmp_path / "t.tide"],
+                          capture_output=True, text=True, check=True).stdout
+    frames = next(line for line in text.splitlines() if "x 4242" in line).split(":", 1)[1].split()
+    assert len([frame for frame in frames if frame.endswith("/2")]) == (1 if depth > 256 else 0)
+    assert depth < 256 or len(frames) == 257
+    assert not frames[-1].endswith("/3")  # it reached the outermost frame
+
+
+def test_plugins_that_go(record, program):
+    _, said = record(program("loads"), program("plugin.so"))
+    assert said["live_bytes"] % 1024 != 0 and said["live_bytes"] >= 99
+
+
+def test_programs_that_speak(record, program):
+    _, said = record(program("speaks"))
+    assert said["marks"] == 4  # region, mark, label, step
+    assert said["live_bytes"] - 500 in (0, 1024, 4096)
+
+
+def test_speaking_without_a_recorder(program):
+    done = subprocess.run([program("speaks")], capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"
+
+
+def test_maps(record, program):
+    _, said = record(program("maps"))
+    assert (said["maps"], said["unmaps"]) == (3, 2)
+
+
+def test_samples_stay_within_their_error(record, program):
+    ratios = []
+    for _ in range(5):
+        done, said = record(program("cross"), "2", how=("--sample", "65536"))
+        truth = numbers(done.stdout)["bytes"]
+        ratios.append(said["sampled_bytes"] / truth)
+    error = (65536 / truth) ** 0.5 / len(ratios) ** 0.5
+    assert abs(sum(ratios) / len(ratios) - 1) < 5 * error
+
+
+def test_a_thousand_short_processes(record):
+    _, said = record("sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
+    assert said["processes"] >= 1001
+
+
+COMMANDS = [
+    ["sqlite3", ":memory:", "create table t(a); insert into t values(1),(2); select sum(a) from t;"],
+    ["/usr/bin/python3", "-c", "import json, threading; print(json.dumps(list(range(20))))"],
+    ["perl", "-e", "print join(',', map { $_ * 2 } 1..20)"],
+    ["git", "--version"],
+    ["node", "-e", "console.log([1,2,3].map(x => x * 2))"],
+    ["gcc", "-dM", "-E", "-x", "c", "/dev/null"],
+    ["sh", "-c", "echo out; echo err >&2; exit 7"],
+    ["sh", "-c", "cat /proc/self/maps | wc -l > /dev/null; ls /proc/self/fd | wc -l"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: pathlib.Path(command[0]).name)
+@pytest.mark.parametrize("how", [("--exact",), ("--sample", "64KiB")], ids=["exact", "sampled"])
+def test_output_and_status_are_the_programs_own(run, tmp_path, command, how):
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    plain = subprocess.run(command, capture_output=True, text=True, check=False,
+                           stdin=subprocess.DEVNULL)
+    done = run("record", "-q", *how, "-o", tmp_path / "t.tide", *command)
+    assert done.returncode == plain.returncode
+    assert (done.stdout, done.stderr) == (plain.stdout, plain.stderr)
+
+
+def test_names_are_in_the_trace(run, program, tmp_path):
+    """Functions and lines are resolved when the recording ends: the program may be gone later."""
+    copy = tmp_path / "deep"
+    shutil.copy(program("deep"), copy)
+    trace = tmp_path / "t.tide"
+    assert run("record", "-q", "--exact", "-o", trace, copy, "20").returncode == 0
+    copy.unlink()
+    told = run("report", trace, "sites", "-f", "json").stdout
+    assert "deep.c" in told and '"down' in told
+
+
+@pytest.mark.parametrize("command", [
+    ["sqlite3", ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where "
+     "i < 3000) select count(distinct printf('%d', i * 7)) from n;"],
+    ["/usr/bin/python3", "-c", "import json, threading; json.loads(json.dumps([[i] for i in range(999)]))"],
+    ["gcc", "-O1", "-x", "c", "-c", "-o", "/dev/null", "/dev/null"],
+], ids=["sqlite3", "python3", "gcc"])
+def test_stacks_are_those_of_libunwind(build, tmp_path, command):
+    """Every stack of every allocation: the memo's, a fresh walk's and libunwind's are the same."""
+    library = build / "tests" / "unit" / "libxcheck.so"
+    if not library.exists():
+        pytest.skip("libunwind is not installed")
+    shutil.copy(build / "tidemark", tmp_path / "tidemark")
+    shutil.copy(library, tmp_path / "libtidemark.so")
+    done = subprocess.run([tmp_path / "tidemark", "record", "-q", "--no-names", "--exact", "-o",
+                           tmp_path / "t.tide", *command], capture_output=True, text=True,
+                          check=True, timeout=300)
+    counts = re.findall(r"XCHECK pid \d+ all (\d+) memo-bad (\d+) walk-bad (\d+)", done.stderr)
+    assert counts, done.stderr[-2000:]
+    for stacks, memo, walk in counts:
+        assert (int(memo), int(walk)) == (0, 0), done.stderr[-2000:]
+    assert sum(int(stacks) for stacks, _, _ in counts) > 1000
+
+
+def test_a_static_program_runs_and_is_named(run, target, tmp_path):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "-o", trace, "sh", "-c", f"{target('static_nop')}; exit 4")
+    assert done.returncode == 4
+    assert run("report", trace).returncode == 0
+
+
+@pytest.mark.parametrize("words, code", [
+    ((), 2), (("--sample", "12", "true"), 2), (("--depth", "x", "true"), 2),
+    (("--exact", "--sample", "1MiB", "true"), 2), (("-o", "/no/such/folder/x.tide", "true"), 125),
+    (("no-such-command-here",), 127), (("/etc/passwd",), 126)])
+def test_what_cannot_be(run, tmp_path, words, code):
+    done = run("record", *words, cwd=tmp_path)
+    assert done.returncode == code
+    assert re.fullmatch(r"tidemark: [^\n]+\n", done.stderr), done.stderr
+    assert not list(tmp_path.glob("*.tide"))
