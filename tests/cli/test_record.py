@@ -19,7 +19,7 @@ def program(build):
 
 
 @pytest.fixture
-def record(run, build, tmp_path):
+def record(run, build, tmp_path, sanitized):
     """record(*command) -> what the command did, and the totals of its trace"""
 
     def once(command, how, status):
@@ -34,7 +34,7 @@ def record(run, build, tmp_path):
         for _ in range(3):  # on a machine with other work the collector may fall behind
             done, totals = once(command, how, status)
             assert totals["complete"]
-            if totals["losses"] == 0 or interrupted:
+            if totals["losses"] == 0 or interrupted or sanitized:  # its speed then says nothing
                 return done, totals
         pytest.fail(f"{totals['losses']} events were lost, three times")
 
@@ -65,9 +65,10 @@ def test_nothing_is_lost_however_it_ends(record, program, how, status):
 def test_blocks_that_cross_threads(record, program, threads):
     done, said = record(program("cross"), str(threads))
     own = said["allocs"] - numbers(done.stdout)["allocs"]
-    assert 0 <= own <= 3 * threads + 2  # libc's own, for threads and stdout
-    assert said["unknown"] == 0
-    assert said["live_bytes"] < 20000
+    lost = said["losses"]  # only where the collector is built to be slow
+    assert -lost <= own <= 3 * threads + 2  # libc's own, for threads and stdout
+    assert said["unknown"] <= lost
+    assert said["live_bytes"] < 20000 + 4096 * lost
 
 
 def test_forks_of_a_threaded_program(record, program):
