@@ -38,7 +38,8 @@ install: all
 
 bench: all
 	@tools/setup bench
-	@TIDEMARK_BUILD=$(BUILD) $(PYTHON) bench/run
+	@TIDEMARK_BUILD=$(BUILD) $(PYTHON) bench/run; status=$$?; \
+	    TIDEMARK_BUILD=$(BUILD) $(PYTHON) bench/record && exit $$status
 
 format:
 	@tools/setup lint
