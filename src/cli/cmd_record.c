@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/frame_names.h"
+#include "cli/words.h"
 #include "watch/collect.h"
 #include "watch/watch.h"
 
@@ -115,15 +116,6 @@ static char **make_environment(struct arena *a, const char *library, const char 
 
 /* ---- the recording ---- */
 
-static const char *join(struct arena *a, char *const *words)
-{
-    const char *text = words[0];
-
-    for (words++; *words; words++)
-        text = arena_printf(a, "%s %s", text, *words);
-    return text;
-}
-
 static const char *default_output(struct arena *a, const char *command)
 {
     const char *base = strrchr(command, '/');
@@ -154,7 +146,7 @@ static int record(struct arena *a, char *const *argv, const char *path, struct e
                                   .sample_mean = sample_mean,
                                   .depth = (uint32_t)depth};
     struct watch_options w = {.argv = argv,
-                              .command = join(a, argv),
+                              .command = words_joined(a, argv),
                               .interval_ns = interval_ns,
                               .children = true,
                               .mute = mute,

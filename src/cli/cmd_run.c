@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/baseline.h"
 #include "cli/command.h"
+#include "cli/words.h"
 #include "report/live.h"
 #include "report/run_report.h"
 #include "watch/watch.h"
@@ -383,19 +384,6 @@ static int remove_baseline(struct arena *a, struct err *err)
 
 /* ---- the run ---- */
 
-static const char *join(struct arena *a, char *const *words)
-{
-    size_t len = 1;
-    char *text, *at;
-
-    for (char *const *w = words; *w; w++)
-        len += strlen(*w) + 1;
-    at = text = arena_alloc(a, len);
-    for (char *const *w = words; *w; w++)
-        at = stpcpy(w == words ? at : stpcpy(at, " "), *w);
-    return text;
-}
-
 /* How a process that already runs is called: its command line. */
 static const char *command_of(struct arena *a, int pid)
 {
@@ -446,7 +434,7 @@ static int run_watched(struct arena *a, char *const *argv, struct outputs *o, st
         .argv = argv,
         .pids = pids,
         .pid_count = pid_count,
-        .command = argv ? join(a, argv) : command_of(a, pids[0]),
+        .command = argv ? words_joined(a, argv) : command_of(a, pids[0]),
         .interval_ns = interval_ns,
         .children = !no_children,
         .exact = exact,

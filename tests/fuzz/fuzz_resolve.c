@@ -5,6 +5,8 @@
  */
 #include "resolve/namer.h"
 
+#include "replay.h"
+
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,41 +67,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fd);
     return 0;
 }
-
-#ifndef FUZZ_ENGINE
-
-static int replay(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    uint8_t *data = malloc(1u << 20);
-    size_t size;
-
-    if (!f || !data) {
-        printf("# cannot read %s\n", path);
-        if (f)
-            fclose(f);
-        free(data);
-        return -1;
-    }
-    size = fread(data, 1, 1u << 20, f);
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, size);
-    free(data);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    int failed = argc < 2;
-
-    printf("1..%d\n", argc > 1 ? argc - 1 : 0);
-    for (int i = 1; i < argc; i++) {
-        int bad = replay(argv[i]) < 0;
-
-        printf("%sok %d - %s\n", bad ? "not " : "", i, argv[i]);
-        failed |= bad;
-    }
-    return failed;
-}
-
-#endif

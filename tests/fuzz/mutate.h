@@ -17,6 +17,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#include "replay.h"
+
 #ifdef FUZZ_ENGINE
 
 #define RAW_MOST 65536u
@@ -86,42 +88,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     size_t mutated = at ? mutate_records(data, size, max_size, at, seed) : 0;
 
     return mutated ? mutated : LLVMFuzzerMutate(data, size, max_size);
-}
-
-#else
-
-static int replay(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    uint8_t *data = malloc(1u << 20);
-    size_t size;
-
-    if (!f || !data) {
-        printf("# cannot read %s\n", path);
-        if (f)
-            fclose(f);
-        free(data);
-        return -1;
-    }
-    size = fread(data, 1, 1u << 20, f);
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, size);
-    free(data);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    int failed = argc < 2;
-
-    printf("1..%d\n", argc > 1 ? argc - 1 : 0);
-    for (int i = 1; i < argc; i++) {
-        int bad = replay(argv[i]) < 0;
-
-        printf("%sok %d - %s\n", bad ? "not " : "", i, argv[i]);
-        failed |= bad;
-    }
-    return failed;
 }
 
 #endif

@@ -1,0 +1,10 @@
+/* words - a command as one text. */
+#ifndef CLI_WORDS_H
+#define CLI_WORDS_H
+
+#include "base/arena.h"
+
+/* The words, joined by one space; lives in the arena. */
+const char *words_joined(struct arena *a, char *const *words);
+
+#endif
