@@ -7,6 +7,7 @@
 
 int main(void)
 {
+    volatile size_t too_many = SIZE_MAX / 2; /* the compiler shall not see it */
     char *volatile p[12];
     void *q;
 
@@ -25,7 +26,7 @@ int main(void)
     p[8] = q;
     if (realloc(p[0], PTRDIFF_MAX) || malloc(PTRDIFF_MAX))
         return 1; /* both fail: p[0] lives on */
-    if (reallocarray(p[1], SIZE_MAX / 2, 3))
+    if (reallocarray(p[1], too_many, 3))
         return 1;
     memset(p[0], 1, 101);
     free(NULL);
