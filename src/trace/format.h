@@ -204,7 +204,12 @@ enum trace_mmap_sort { TRACE_MMAP_ANONYMOUS, TRACE_MMAP_FILE, TRACE_MMAP_MOVED, 
  */
 #define TRACE_BATCH_SPAN_MOST 1000000000u
 
-enum trace_lost { TRACE_LOST_FULL = 1, TRACE_LOST_NESTED = 2, TRACE_LOST_SLOTS = 3 };
+enum trace_lost {                        /* `what` of a LOSS */
+                  TRACE_LOST_FULL = 1,   /* events: the ring was full for too long */
+                  TRACE_LOST_NESTED = 2, /* events in a handler that interrupted a record */
+                  TRACE_LOST_SLOTS = 3,  /* threads that found no ring */
+                  TRACE_LOST_TICKS = 7,  /* samples that could not be taken in time */
+};
 
 /* Units of a metric. A cumulative one only grows while its subject lives. */
 enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_PERMILLE };

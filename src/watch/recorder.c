@@ -201,7 +201,7 @@ void recorder_alert(struct recorder *r, const struct tree *t, const struct watch
 
 void recorder_loss(struct recorder *r, uint64_t count, const char *reason)
 {
-    struct trace_loss record = {0, TRACE_SAMPLE, count, 0};
+    struct trace_loss record = {0, TRACE_LOST_TICKS, count, 0};
 
     if (r->store && count)
         trace_store_put(r->store, TRACE_LOSS, trace_store_now(r->store), FIELDS(record), reason,

@@ -162,7 +162,8 @@ static void take(const struct trace_event *ev)
         n.marks++;
         break;
     case TRACE_LOSS:
-        n.losses += ev->loss.count;
+        if (ev->loss.what != TRACE_LOST_TICKS) /* no allocations */
+            n.losses += ev->loss.count;
         break;
     case TRACE_STACKS:
         take_stacks(ev);
