@@ -29,17 +29,20 @@ static void write_signal(const struct watch_result *r, FILE *out)
 
 static void write_basis(const struct watch_result *r, const struct run_style *s, FILE *out)
 {
+    const char *vsz = r->peak_vsz == ABSENT ? "" : "; VSZ is the largest that was read";
     char a[TEXT_SIZE], b[TEXT_SIZE];
 
     if (r->peak_exact)
-        fprintf(out, "Peak is exact: %s\n", r->peak_basis);
+        fprintf(out, "Peak is exact: %s%s\n", r->peak_basis, vsz);
     else if (r->peak_at_most)
-        fprintf(out, "Peak is at most %s: %s\n", size_of(s, r->peak_lower, a), r->peak_basis);
+        fprintf(out, "Peak is at most %s: %s%s\n", size_of(s, r->peak_lower, a), r->peak_basis,
+                vsz);
     else if (r->peak_upper == ABSENT)
-        fprintf(out, "Peak is at least %s: %s\n", size_of(s, r->peak_lower, a), r->peak_basis);
+        fprintf(out, "Peak is at least %s: %s%s\n", size_of(s, r->peak_lower, a), r->peak_basis,
+                vsz);
     else
-        fprintf(out, "Peak is at least %s and at most %s: %s\n", size_of(s, r->peak_lower, a),
-                size_of(s, r->peak_upper, b), r->peak_basis);
+        fprintf(out, "Peak is at least %s and at most %s: %s%s\n", size_of(s, r->peak_lower, a),
+                size_of(s, r->peak_upper, b), r->peak_basis, vsz);
 }
 
 /* What goes beyond a plain peak, where it was asked for or happened. */

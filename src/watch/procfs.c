@@ -89,15 +89,6 @@ void proc_close(struct proc *p)
     *p = (struct proc){.stat = -1, .status = -1, .io = -1, .statm = -1};
 }
 
-int proc_descriptors(const struct proc *p)
-{
-    int n = (p->stat >= 0) + (p->status >= 0) + (p->io >= 0) + (p->statm >= 0);
-
-    for (int i = 0; i < p->thread_count; i++)
-        n += p->threads[i].children >= 0;
-    return n;
-}
-
 /* The next number of a line of numbers; a sign is stepped over. */
 static uint64_t number(const char **at)
 {

@@ -42,7 +42,6 @@ struct proc_reading {
 /* Open what is kept of a process. `keep` false: keep nothing, open for each reading. -1: gone. */
 int proc_open(struct proc *p, int pid, bool keep);
 void proc_close(struct proc *p);
-int proc_descriptors(const struct proc *p); /* how many it keeps open */
 
 /* /proc/PID/stat. 0, or -1 when the process is gone. A zombie still reads. */
 int proc_read_stat(struct proc *p, struct proc_reading *r);
