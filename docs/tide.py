@@ -23,7 +23,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     2: ("FACT", False, "subject id key", "text"),
     3: ("PROCESS", True, "process parent pid start_ticks born name command", ""),
     4: ("PROCESS_END", True, "process end status", ""),
-    5: ("THREAD", True, "thread process tid name", ""),
+    5: ("THREAD", True, "thread process tid name stack_low stack_bytes creator", ""),
     6: ("THREAD_END", True, "thread", ""),
     7: ("SAMPLE", True, "subject id", "pairs"),
     8: ("DEVICE", False, "device vendor name uuid", ""),
@@ -50,6 +50,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     29: ("MMAP", True, "thread address bytes stack protection sort", ""),
     30: ("MUNMAP", True, "thread address bytes", ""),
     31: ("STACKS", False, "first count", "stacks"),
+    32: ("COPY", True, "thread stack bytes weight", ""),
 }
 
 # The first number of a run of metrics, and their names.

@@ -163,6 +163,10 @@ static struct table_frame bare(const struct frames *f, uint64_t number)
     case TRACE_FRAME_CUT:
         out.flags = TABLE_FRAME_CUT;
         break;
+    case TRACE_FRAME_PYTHON:
+        out.flags = TABLE_FRAME_PYTHON;
+        out.address = 0;
+        break;
     default:
         break;
     }

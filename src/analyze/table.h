@@ -31,6 +31,7 @@ enum table_frame_flags {
     TABLE_FRAME_GUESSED = 2, /* found without unwind data */
     TABLE_FRAME_ELIDED = 4,  /* no frame: some were left out here */
     TABLE_FRAME_CUT = 8,     /* no frame: the stack could not be followed further */
+    TABLE_FRAME_PYTHON = 16, /* a line of Python */
 };
 
 struct table_frame {

@@ -73,6 +73,7 @@ struct thread {            /* private memory, most of it never touched */
     uint64_t lap;        /* words written in the laps before this one */
     uint32_t generation; /* of the modules; the caches below are for it */
     int tid;
+    uint32_t creator;    /* the stack that started it; 0: not known */
     struct thread *next; /* of the process's list, which only grows */
     struct pc_row pcs[PC_ROWS];
     struct numbered stacks[NUMBERED];

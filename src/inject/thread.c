@@ -82,12 +82,12 @@ void thread_find_stack(struct thread *t)
 
 static void announce(struct thread *t)
 {
-    uint64_t words[2] = {t->stack_low,
-                         t->stack_high > t->stack_low ? t->stack_high - t->stack_low : 0};
+    uint64_t words[3] = {
+        t->stack_low, t->stack_high > t->stack_low ? t->stack_high - t->stack_low : 0, t->creator};
 
     process_announce(t);
     buffer_now(t);
-    buffer_put(t, buffer_word(RING_THREAD, 0, (uintptr_t)t->tid), words, 2, NULL, 0);
+    buffer_put(t, buffer_word(RING_THREAD, 0, (uintptr_t)t->tid), words, 3, NULL, 0);
 }
 
 static struct thread *take_spare(void)

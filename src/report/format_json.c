@@ -33,10 +33,9 @@ static void put_frame(struct emit *j, const struct table_frame *f)
         unsigned int flag;
         const char *name;
     } flags[] = {
-        {TABLE_FRAME_INLINED, "inlined"},
-        {TABLE_FRAME_GUESSED, "guessed"},
-        {TABLE_FRAME_ELIDED, "elided"},
-        {TABLE_FRAME_CUT, "cut"},
+        {TABLE_FRAME_INLINED, "inlined"}, {TABLE_FRAME_GUESSED, "guessed"},
+        {TABLE_FRAME_ELIDED, "elided"},   {TABLE_FRAME_CUT, "cut"},
+        {TABLE_FRAME_PYTHON, "python"},
     };
 
     emit_open(j, '{');
@@ -52,7 +51,7 @@ static void put_frame(struct emit *j, const struct table_frame *f)
     emit_key(j, "module");
     emit_text(j, f->module);
     emit_key(j, "address");
-    if (f->flags & (TABLE_FRAME_ELIDED | TABLE_FRAME_CUT))
+    if (f->flags & (TABLE_FRAME_ELIDED | TABLE_FRAME_CUT | TABLE_FRAME_PYTHON))
         emit_null(j);
     else
         emit_number(j, f->address);

@@ -70,7 +70,7 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(FACT, 2, 0, 3, BYTES)       /* what is known once of a subject: key and text */              \
     X(PROCESS, 3, 1, 7, NONE)     /* a process came to be */                                       \
     X(PROCESS_END, 4, 1, 3, NONE) /* and ended */                                                  \
-    X(THREAD, 5, 1, 4, NONE)      /* a thread came to be */                                        \
+    X(THREAD, 5, 1, 7, NONE)      /* a thread came to be */                                        \
     X(THREAD_END, 6, 1, 1, NONE)  /* and ended */                                                  \
     X(SAMPLE, 7, 1, 2, PAIRS)     /* measured numbers of one subject */                            \
     X(DEVICE, 8, 0, 4, NONE)      /* an accelerator */                                             \
@@ -96,13 +96,14 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(MODULE, 28, 0, 3, NONE)     /* a file of code that frames are in */                          \
     X(MMAP, 29, 1, 6, NONE)       /* memory that the program took from the kernel itself */        \
     X(MUNMAP, 30, 1, 3, NONE)     /* and gave back: any part of it */                              \
-    X(STACKS, 31, 0, 2, BYTES)    /* many stacks in a row; see below */
+    X(STACKS, 31, 0, 2, BYTES)    /* many stacks in a row; see below */                            \
+    X(COPY, 32, 1, 4, NONE)       /* memory was copied */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_STACKS
+        TRACE_KIND_LAST = TRACE_COPY
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -130,7 +131,7 @@ struct trace_string { uint64_t string; };
 struct trace_fact { uint64_t subject, id, key; };
 struct trace_process { uint64_t process, parent, pid, start_ticks, born, name, command; };
 struct trace_process_end { uint64_t process, end, status; };
-struct trace_thread { uint64_t thread, process, tid, name; };
+struct trace_thread { uint64_t thread, process, tid, name, stack_low, stack_bytes, creator; };
 struct trace_thread_end { uint64_t thread; };
 struct trace_sample { uint64_t subject, id; };
 struct trace_device { uint64_t device, vendor, name, uuid; };
@@ -156,6 +157,7 @@ struct trace_module { uint64_t module, file, build_id; }; /* build_id: a string 
 struct trace_mmap { uint64_t thread, address, bytes, stack, protection, sort; };
 struct trace_munmap { uint64_t thread, address, bytes; };
 struct trace_stacks { uint64_t first, count; };
+struct trace_copy { uint64_t thread, stack, bytes, weight; };
 
 #define TRACE_FIELDS_MOST 7
 // clang-format on
@@ -168,6 +170,8 @@ enum trace_flavour {
     TRACE_FRAME_MODULE = 1,  /* `process` numbers a MODULE; address as in its file */
     TRACE_FRAME_ELIDED = 2,  /* frames of a very deep stack were left out here */
     TRACE_FRAME_CUT = 3,     /* the stack could not be followed further */
+    TRACE_FRAME_PYTHON =
+        4, /* a line of Python: NAME says which; address: the function's first line */
     TRACE_FRAME_GUESSED = 8, /* flag: found by frame pointer, for lack of unwind data */
 };
 
@@ -176,12 +180,38 @@ enum trace_origin { /* of ALLOC, FREE and INFOS */
                     TRACE_BY_CALLOC,
                     TRACE_BY_REALLOC,
                     TRACE_BY_ALIGNED,
-                    TRACE_BY_POOL, /* the program's own allocator */
+                    TRACE_BY_POOL,   /* the program's own allocator */
+                    TRACE_BY_PYTHON, /* those of a Python interpreter */
 };
 
-enum trace_mmap_sort { TRACE_MMAP_ANONYMOUS, TRACE_MMAP_FILE, TRACE_MMAP_MOVED, TRACE_MMAP_BREAK };
+/* `sort` of a CPU: where the program counter was; COPY is a flag: in memcpy or memmove. */
+enum trace_cpu_sort {
+    TRACE_CPU_PYTHON = 1,
+    TRACE_CPU_NATIVE = 2,
+    TRACE_CPU_SYSTEM = 3,
+    TRACE_CPU_COPY = 8,
+};
 
-/* `weight` of an ALLOC: thousandths of blocks that it stands for, in a sampled recording.
+enum trace_cause { /* of a WAIT */
+                   TRACE_WAIT_SLEEP = 1,
+                   TRACE_WAIT_POLL = 2, /* for one of several files, or for input */
+                   TRACE_WAIT_IO = 3,   /* in a read, a write and their kin */
+                   TRACE_WAIT_LOCK = 4,
+                   TRACE_WAIT_GIL = 5,   /* for the interpreter's own lock */
+                   TRACE_WAIT_QUEUE = 6, /* ready to run, but no CPU was free */
+                   TRACE_WAIT_CHILD = 7, /* for another process */
+                   TRACE_WAIT_OTHER = 8,
+};
+
+enum trace_mmap_sort {
+    TRACE_MMAP_ANONYMOUS,
+    TRACE_MMAP_FILE,
+    TRACE_MMAP_MOVED,
+    TRACE_MMAP_BREAK,
+    TRACE_MMAP_ARENA, /* an allocator's, whose blocks are told one by one */
+};
+
+/* `weight` of an ALLOC or a COPY: thousandths of blocks that it stands for, in a sampled recording.
  *
  * STACKS defines `count` stacks, numbered from `first`; its tail has two varints for each: how much
  * smaller its parent's number is than its own, less 1 (its own number - 1: it has no parent), and

@@ -33,6 +33,7 @@ struct trace_event {
         struct trace_process process;
         struct trace_process_end process_end;
         struct trace_thread thread;
+        struct trace_copy copy;
         struct trace_thread_end thread_end;
         struct trace_sample sample;
         struct trace_device device;

@@ -49,7 +49,8 @@ enum ring_kind {
     RING_UNFREE,    /* the FREE of this address was not carried out */
     RING_STACK,     /* number << 32 | frames << 5 | kind; frames, innermost first */
     RING_PROCESS,   /* pid << 32 | process; parent process or 0; text bytes; text: its file */
-    RING_THREAD,    /* tid in bits 16-63; stack's lowest address; stack's bytes */
+    RING_THREAD,    /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
+                       started it, 0: not known */
     RING_THREAD_END,
     RING_MODULE, /* address: start; length; load bias; text bytes << 32 | build-id bytes; build-id in 4
                        words; text: its path, empty for the program itself */
@@ -60,7 +61,13 @@ enum ring_kind {
     RING_BREAK,    /* the new end of the data segment; stack */
     RING_MARK,     /* aux: enum ring_mark; value; text bytes << 32 | bytes of its first part;
                        text (LABEL: key and value) */
-    RING_PAD,      /* the record after it is at the ring's start */
+    RING_CODE,   /* number << 32 | kind; address; first line; text bytes << 32 | bytes of the file;
+                       text: file, function. A Python function, which frames refer to */
+    RING_CPU,    /* aux: enum ring_cpu and flags; stack; ns of CPU time since the one before */
+    RING_COPY,   /* stack; bytes; the mean that it was drawn with: memory was copied */
+    RING_PYTHON, /* version as in PY_VERSION_HEX; enum ring_python; address of _PyRuntime; its
+                       bytes: this process has an interpreter */
+    RING_PAD,    /* the record after it is at the ring's start */
     RING_KIND_END
 };
 
@@ -70,10 +77,34 @@ enum ring_origin { /* aux of ALLOC, FREE and SAMPLE; also `origin` of TRACE_ALLO
                    RING_BY_REALLOC,
                    RING_BY_ALIGNED, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
                    RING_BY_POOL,    /* the program's own allocator, by tidemark_alloc */
+                   RING_BY_PYTHON,  /* the allocators of a Python interpreter */
                    RING_BY_END
 };
 
-enum ring_map { RING_MAP_ANONYMOUS = 1, RING_MAP_FILE = 2, RING_MAP_MOVED = 4 };
+enum ring_map {
+    RING_MAP_ANONYMOUS = 1,
+    RING_MAP_FILE = 2,
+    RING_MAP_MOVED = 4,
+    RING_MAP_ARENA = 8, /* an allocator's, whose blocks are told one by one */
+};
+
+/* Where the time went: one of the first three; COPY: in memcpy or memmove. */
+enum ring_cpu { RING_CPU_PYTHON = 1, RING_CPU_NATIVE = 2, RING_CPU_SYSTEM = 3, RING_CPU_COPY = 8 };
+
+enum ring_python {
+    RING_PYTHON_READ,     /* its frames are read */
+    RING_PYTHON_UNKNOWN,  /* a version that we do not know */
+    RING_PYTHON_MISMATCH, /* the check against its C API failed */
+    RING_PYTHON_FREE,     /* a free-threaded build */
+    RING_PYTHON_DEBUG,    /* a debug build */
+};
+
+enum ring_wants { /* what to record, besides what `mode` says of allocations */
+                  RING_WANTS_CPU = 1,
+                  RING_WANTS_COPIES = 2,
+                  RING_WANTS_PYTHON = 4, /* Python frames in stacks */
+                  RING_WANTS_WAITS = 8,
+};
 
 enum ring_mark {
     RING_MARK_MOMENT,
@@ -87,6 +118,7 @@ enum ring_mark {
 #define RING_FRAME_GUESSED (1ull << 63) /* stepped to by frame pointer: no unwind data there */
 #define RING_FRAME_ELIDED (1ull << 62) /* no frame: here frames of a very deep stack are left out */
 #define RING_FRAME_CUT (1ull << 61)    /* no frame: the stack could not be followed further */
+#define RING_FRAME_PYTHON (1ull << 60) /* a line of Python: number of its CODE << 24 | line */
 #define RING_FRAME_ADDRESS ((1ull << 56) - 1)
 
 struct ring_control {
@@ -97,6 +129,8 @@ struct ring_control {
     _Alignas(64) _Atomic uint32_t mode; /* may change while programs run */
     uint32_t depth;                     /* most frames of a stack */
     uint64_t sample_mean;               /* bytes */
+    uint64_t cpu_ns;                    /* CPU time of a thread between two samples */
+    uint32_t wants;                     /* enum ring_wants */
     _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Alignas(64) _Atomic uint32_t next_process;
     _Atomic uint32_t no_slot; /* threads that found no free slot: nothing of them is recorded */
@@ -112,7 +146,8 @@ struct ring_slot {
     _Alignas(64) _Atomic uint64_t tail; /* words read so far; the collector's */
     _Alignas(64) _Atomic uint64_t lost; /* records lost: the ring was full for too long */
     _Atomic uint64_t nested;            /* events in a signal handler that interrupted a record */
-    uint64_t reserved[6];
+    _Atomic uint64_t python;            /* address of its PyThreadState; 0: none seen yet */
+    uint64_t reserved[5];
 };
 
 #define RING_SLOTS_OFFSET 4096u

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,35 +78,51 @@ static uint64_t take_process(struct absorb *a, struct absorb_ring *r, const uint
     return 4 + text_words(text);
 }
 
-static uint64_t take_thread(struct absorb *a, struct absorb_ring *r, uint64_t first)
+static uint64_t take_thread(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                            uint64_t first)
 {
-    struct trace_thread fields = {++a->thread_count, r->process->number, first >> 16, 0};
+    struct trace_thread fields = {++a->thread_count,
+                                  r->process->number,
+                                  first >> 16,
+                                  0,
+                                  w[1],
+                                  w[2],
+                                  stackmap_stack(&r->process->stacks, (uint32_t)w[3])};
 
     r->thread = (uint32_t)fields.thread;
     r->tid = (uint32_t)fields.tid;
     r->order = 0;
-    put(a, TRACE_THREAD, r->tick, &fields, 4);
-    return 3;
+    put(a, TRACE_THREAD, r->tick, &fields, 7);
+    return 4;
+}
+
+static double chance_of(uint64_t bytes, uint64_t mean)
+{
+    return -expm1(-((double)bytes + 1) / (mean ? (double)mean : 1));
+}
+
+/* How many such blocks a sampled one stands for, in thousandths. */
+static uint64_t weight_of(uint64_t bytes, uint64_t mean)
+{
+    return (uint64_t)(1000 / chance_of(bytes, mean) + 0.5);
 }
 
 static uint64_t take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
                             uint64_t first)
 {
-    double mean = w[3] ? (double)w[3] : 1;
-    double chance = -expm1(-((double)w[2] + 1) / mean);
     struct trace_alloc fields = {r->thread,
                                  first >> 16,
                                  w[2],
                                  stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
                                  first >> 5 & 0x7ff,
-                                 (uint64_t)(1000 / chance + 0.5)};
+                                 weight_of(w[2], w[3])};
 
     struct block *block = blocks_add(&r->process->blocks, first >> 16);
 
     block->info = ABSORB_SAMPLED;
     block->thread = r->thread & 0xffff;
     r->process->counts.samples++;
-    r->process->counts.bytes += (uint64_t)((double)w[2] / chance);
+    r->process->counts.bytes += (uint64_t)((double)w[2] / chance_of(w[2], w[3]));
     put(a, TRACE_ALLOC, r->tick, &fields, 6);
     return 4;
 }
@@ -129,6 +146,7 @@ static uint64_t take_map(struct absorb *a, struct absorb_ring *r, const uint64_t
                                 w[2] & 0xff,
                                 aux == RING_MAP_ANONYMOUS ? TRACE_MMAP_ANONYMOUS
                                 : aux == RING_MAP_FILE    ? TRACE_MMAP_FILE
+                                : aux == RING_MAP_ARENA   ? TRACE_MMAP_ARENA
                                                           : TRACE_MMAP_MOVED};
 
     r->process->counts.maps++;
@@ -185,6 +203,56 @@ static uint64_t take_mark(struct absorb *a, struct absorb_ring *r, const uint64_
     return 3 + text_words(bytes);
 }
 
+static uint64_t take_code(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                          uint64_t first)
+{
+    uint64_t bytes = w[3] >> 32, file = w[3] & UINT32_MAX;
+
+    if (bytes > RING_TEXT_MOST || file > bytes)
+        return 0;
+    stackmap_code(&r->process->stacks, a->store, (uint32_t)(first >> 32), w[2],
+                  (const char *)(w + 4), file, bytes);
+    return 4 + text_words(bytes);
+}
+
+/* Whose lines are read, or why they are not: a fact of the process. */
+static uint64_t take_python(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
+{
+    static const char *const states[] = {
+        "", " (not read: unknown version)", " (not read: the check against its C API failed)",
+        " (not read: a free-threaded build)", " (not read: a debug build)"};
+    char text[80];
+    int bytes = snprintf(text, sizeof(text), "%u.%u.%u%s", (unsigned int)(w[1] >> 24 & 255),
+                         (unsigned int)(w[1] >> 16 & 255), (unsigned int)(w[1] >> 8 & 255),
+                         states[w[2] <= RING_PYTHON_DEBUG ? w[2] : RING_PYTHON_UNKNOWN]);
+
+    if (a->store) {
+        struct trace_fact fields = {TRACE_OF_PROCESS, r->process->number,
+                                    trace_store_string(a->store, "python", 6)};
+
+        trace_store_put(a->store, TRACE_FACT, 0, (const uint64_t *)&fields, 3, text, (size_t)bytes);
+    }
+    return 5;
+}
+
+static uint64_t take_cpu(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    struct trace_cpu fields = {r->thread, stackmap_stack(&r->process->stacks, (uint32_t)w[1]), w[2],
+                               first >> 5 & 0x7ff};
+
+    put(a, TRACE_CPU, r->tick, &fields, 4);
+    return 3;
+}
+
+static uint64_t take_copy(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
+{
+    struct trace_copy fields = {r->thread, stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
+                                w[2], weight_of(w[2], w[3])};
+
+    put(a, TRACE_COPY, r->tick, &fields, 4);
+    return 4;
+}
+
 static uint64_t take_unmap(struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     r->unmapped = first >> 16;
@@ -225,7 +293,7 @@ uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, 
     case RING_PROCESS:
         return take_process(a, r, w);
     case RING_THREAD:
-        return take_thread(a, r, first);
+        return take_thread(a, r, w, first);
     case RING_THREAD_END:
         return take_thread_end(a, r);
     case RING_SAMPLE:
@@ -240,6 +308,14 @@ uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, 
         return take_break(a, r, w, first);
     case RING_MARK:
         return take_mark(a, r, w, first);
+    case RING_CODE:
+        return take_code(a, r, w, first);
+    case RING_PYTHON:
+        return take_python(a, r, w);
+    case RING_CPU:
+        return take_cpu(a, r, w, first);
+    case RING_COPY:
+        return take_copy(a, r, w);
     case RING_UNLOADED:
         stackmap_unloaded(&r->process->stacks);
         return 1;

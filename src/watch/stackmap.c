@@ -82,6 +82,51 @@ static const struct stackmap_module *module_at(const struct stackmap_process *p,
     return NULL;
 }
 
+void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
+                   uint64_t line, const char *text, size_t file_bytes, size_t bytes)
+{
+    size_t room = p->code_room ? p->code_room : 256;
+
+    if (!number || number >= NUMBER_MOST)
+        return;
+    while (room <= number)
+        room *= 2;
+    if (room > p->code_room) {
+        p->codes = memory_resize(p->codes, room * sizeof(*p->codes));
+        memset(p->codes + p->code_room, 0, (room - p->code_room) * sizeof(*p->codes));
+        p->code_room = room;
+    }
+    p->codes[number] = (struct stackmap_code){
+        string(s, text, file_bytes), string(s, text + file_bytes, bytes - file_bytes), line};
+}
+
+static struct stackmap_code code_of(const struct stackmap_process *p, uint64_t number)
+{
+    for (; p; p = p->parent) {
+        if (number < p->code_room && p->codes[number].file)
+            return p->codes[number];
+    }
+    return (struct stackmap_code){0};
+}
+
+static uint64_t python_frame(struct stackmap *m, const struct stackmap_process *p,
+                             struct trace_store *s, uint64_t frame)
+{
+    struct stackmap_code code = code_of(p, (frame & RING_FRAME_ADDRESS) >> 24);
+    struct trace_frame fields = {0, TRACE_FRAME_PYTHON, 0, code.line};
+    struct trace_name name = {0, 0, code.function, code.file, frame & 0xffffff};
+    uint64_t key, number;
+
+    key = hash_text(hash_text(0xcbf29ce484222325u, &code, sizeof(code)), &name.line, 8);
+    if (intmap_get(&m->frames, key, &number))
+        return number;
+    fields.frame = name.frame = ++m->frame_count;
+    put(s, TRACE_FRAME, &fields, 4);
+    put(s, TRACE_NAME, &name, 5);
+    intmap_put(&m->frames, key, fields.frame);
+    return fields.frame;
+}
+
 static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *p,
                              struct trace_store *s, uint64_t frame)
 {
@@ -89,6 +134,8 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
     const struct stackmap_module *module = module_at(p, fields.address - 1);
     uint64_t key, number;
 
+    if (frame & RING_FRAME_PYTHON)
+        return python_frame(m, p, s, frame);
     if (frame & (RING_FRAME_ELIDED | RING_FRAME_CUT)) {
         fields.flavour = frame & RING_FRAME_ELIDED ? TRACE_FRAME_ELIDED : TRACE_FRAME_CUT;
         fields.process = fields.address = 0;
@@ -179,6 +226,7 @@ void stackmap_process_free(struct stackmap_process *p)
 {
     free(p->modules);
     free(p->numbers);
+    free(p->codes);
     memset(p, 0, sizeof(*p));
 }
 

@@ -21,6 +21,10 @@ struct stackmap_module {
     uint64_t start, length, bias, number;
 };
 
+struct stackmap_code {             /* a function in Python */
+    uint64_t file, function, line; /* strings; its first line */
+};
+
 struct stackmap_process { /* of one process; zeroed is empty */
     uint64_t process;
     const struct stackmap_process *parent; /* whose numbers it goes on with after a fork */
@@ -28,12 +32,18 @@ struct stackmap_process { /* of one process; zeroed is empty */
     size_t module_count, module_room;
     uint32_t *numbers; /* the trace's stack by the program's; 0: not defined */
     size_t room;
+    struct stackmap_code *codes; /* by the program's number; file 0: not defined */
+    size_t code_room;
 };
 
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
                      const struct stackmap_module *module, const char *path, size_t path_bytes,
                      const unsigned char *build_id, size_t id_bytes);
 void stackmap_unloaded(struct stackmap_process *p);
+
+/* A function of the program: text is its file's name and its own. */
+void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
+                   uint64_t line, const char *text, size_t file_bytes, size_t bytes);
 
 /* A stack of the program: frames as in trace/ring.h, innermost first. */
 void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
