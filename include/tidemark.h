@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TIDEMARK_API 1
+#define TIDEMARK_API 2
 
 struct tidemark_api { /* of the recording library; functions are only added, at the end */
     uint64_t version;
@@ -27,6 +27,9 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*label)(const char *key, const char *value);
     void (*alloc)(const void *block, size_t bytes);
     void (*free)(const void *block);
+    uint64_t (*open)(const char *name); /* from version 2 */
+    void (*close)(uint64_t region);
+    void (*profiled)(const char *file, uint64_t line, const char *function);
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -75,6 +78,22 @@ static inline void tidemark_end(void)
 
     if (api)
         api->finish();
+}
+
+/* A named span that may overlap others in any way and end in another thread: close what open gave. */
+static inline uint64_t tidemark_open(const char *name)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    return api && api->version >= 2 ? api->open(name) : 0;
+}
+
+static inline void tidemark_close(uint64_t region)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && region)
+        api->close(region);
 }
 
 /* From now on this thread works for key = value; value NULL: no longer. */

@@ -52,6 +52,31 @@ static void on_finish(void)
     put(RING_MARK_FINISH, 0, NULL, CALLER().sp);
 }
 
+static uint64_t on_open(const char *name)
+{
+    static _Atomic uint64_t opened;
+    uint64_t region = atomic_fetch_add(&opened, 1) + 1;
+
+    put(RING_MARK_BEGIN, region, name, CALLER().sp);
+    return region;
+}
+
+static void on_close(uint64_t region)
+{
+    put(RING_MARK_FINISH, region, NULL, CALLER().sp);
+}
+
+static void on_profiled(const char *file, uint64_t line, const char *function)
+{
+    char both[RING_TEXT_MOST];
+    size_t first = strnlen(file, RING_TEXT_MOST / 2);
+    size_t second = strnlen(function, RING_TEXT_MOST / 2);
+
+    memcpy(both, file, first);
+    memcpy(both + first, function, second);
+    put_text(RING_MARK_PROFILED, line, both, first, first + second, CALLER().sp);
+}
+
 static void on_label(const char *key, const char *value)
 {
     char both[2 * 256];
@@ -84,4 +109,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .label = on_label,
     .alloc = on_alloc,
     .free = on_free,
+    .open = on_open,
+    .close = on_close,
+    .profiled = on_profiled,
 };

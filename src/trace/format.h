@@ -192,6 +192,12 @@ enum trace_cpu_sort {
     TRACE_CPU_COPY = 8,
 };
 
+enum trace_mark_sort {
+    TRACE_MARK_MOMENT = 0,
+    TRACE_MARK_STEP = 1,
+    TRACE_MARK_PROFILED = 2, /* reports shall show this function; name: FILE:LINE:FUNCTION */
+};
+
 enum trace_cause { /* of a WAIT */
                    TRACE_WAIT_SLEEP = 1,
                    TRACE_WAIT_POLL = 2, /* for one of several files, or for input */

@@ -60,7 +60,7 @@ enum ring_kind {
     RING_UNUNMAP,  /* the same; it was not carried out */
     RING_BREAK,    /* the new end of the data segment; stack */
     RING_MARK,     /* aux: enum ring_mark; value; text bytes << 32 | bytes of its first part;
-                       text (LABEL: key and value) */
+                       text */
     RING_CODE,   /* number << 32 | kind; address; first line; text bytes << 32 | bytes of the file;
                        text: file, function. A Python function, which frames refer to */
     RING_CPU,    /* aux: enum ring_cpu and flags; stack; ns of CPU time since the one before */
@@ -109,9 +109,10 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
 enum ring_mark {
     RING_MARK_MOMENT,
     RING_MARK_STEP,
-    RING_MARK_BEGIN,
-    RING_MARK_FINISH,
-    RING_MARK_LABEL
+    RING_MARK_BEGIN,    /* value: the region's number in the process; 0: regions nest */
+    RING_MARK_FINISH,   /* the same; 0: the innermost */
+    RING_MARK_LABEL,    /* text: key and value */
+    RING_MARK_PROFILED, /* value: first line; text: file and function */
 };
 
 /* Bits of a frame in a STACK, above the address. */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,16 @@ static uint64_t take_break(struct absorb *a, struct absorb_ring *r, const uint64
     return 2;
 }
 
+static uint64_t profiled_name(struct absorb *a, uint64_t line, const char *text,
+                              uint64_t file_bytes, uint64_t bytes)
+{
+    char name[RING_TEXT_MOST + 32];
+    int length = snprintf(name, sizeof(name), "%.*s:%" PRIu64 ":%.*s", (int)file_bytes, text, line,
+                          (int)(bytes - file_bytes), text + file_bytes);
+
+    return trace_store_string(a->store, name, (size_t)length);
+}
+
 static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort, uint64_t value,
                      const char *text, uint64_t first_part, uint64_t bytes)
 {
@@ -184,6 +195,11 @@ static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort,
         if (value)
             label.value = trace_store_string(a->store, text + first_part, bytes - first_part);
         put(a, TRACE_LABEL, r->tick, &label, 3);
+        break;
+    case RING_MARK_PROFILED:
+        mark = (struct trace_mark){r->thread, TRACE_MARK_PROFILED,
+                                   profiled_name(a, value, text, first_part, bytes), 0};
+        put(a, TRACE_MARK, r->tick, &mark, 4);
         break;
     default:
         put(a, TRACE_MARK, r->tick, &mark, 4);
