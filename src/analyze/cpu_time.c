@@ -1,0 +1,115 @@
+/* cpu_time - see cpu_time.h. */
+#include "analyze/cpu_time.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ENTRIES_MOST ((size_t)1 << 22)
+#define STACK_BITS 26 /* frames.c takes no stack above */
+
+static struct cpu_sums *sums_of(struct cpu_time *c, uint64_t thread, uint64_t stack)
+{
+    uint64_t key = thread << STACK_BITS | stack, place;
+
+    if (stack >> STACK_BITS || thread >> (64 - STACK_BITS))
+        return NULL;
+    if (intmap_get(&c->places, key, &place))
+        return &c->entries[place].sums;
+    if (c->count == ENTRIES_MOST)
+        return NULL;
+    if (c->count == c->room) {
+        c->room = c->room ? c->room * 2 : 64;
+        c->entries = memory_resize(c->entries, c->room * sizeof(*c->entries));
+    }
+    intmap_put(&c->places, key, c->count);
+    c->entries[c->count] = (struct cpu_entry){.thread = thread, .stack = stack};
+    return &c->entries[c->count++].sums;
+}
+
+static void add_cpu(struct cpu_sums *s, const struct trace_cpu *r)
+{
+    uint64_t sort = r->sort & ~(uint64_t)TRACE_CPU_COPY;
+
+    s->ns = r->ns;
+    s->sort_ns[sort < CPU_TIME_SORTS ? sort : 0] = r->ns;
+    s->in_copy_ns = r->sort & TRACE_CPU_COPY ? r->ns : 0;
+    s->samples = 1;
+    s->squares = (double)r->ns * (double)r->ns;
+}
+
+static void add_wait(struct cpu_sums *s, const struct trace_wait *r)
+{
+    s->wait_ns = r->ns;
+    s->cause_ns[r->cause < CPU_TIME_CAUSES ? r->cause : 0] = r->ns;
+    s->waits = 1;
+}
+
+static void add_copy(struct cpu_sums *s, const struct trace_event *ev)
+{
+    uint64_t milli = ev->present >= 4 && ev->copy.weight ? ev->copy.weight : 1000;
+
+    s->copied = (uint64_t)(((unsigned __int128)ev->copy.bytes * milli + 500) / 1000);
+    s->copies = 1;
+}
+
+void cpu_time_take(struct cpu_time *c, const struct trace_event *ev)
+{
+    struct cpu_sums one = {0}, *to;
+
+    if (ev->time_ns < c->from_ns || (c->to_ns && ev->time_ns > c->to_ns))
+        return;
+    if (ev->kind == TRACE_CPU)
+        add_cpu(&one, &ev->cpu);
+    else if (ev->kind == TRACE_WAIT)
+        add_wait(&one, &ev->wait);
+    else if (ev->kind == TRACE_COPY)
+        add_copy(&one, ev);
+    else
+        return;
+    to = sums_of(c, ev->cpu.thread, ev->cpu.stack); /* all three begin with these */
+    if (!to) {
+        c->left_out++;
+        return;
+    }
+    cpu_sums_add(to, &one);
+    cpu_sums_add(&c->sums, &one);
+}
+
+void cpu_time_free(struct cpu_time *c)
+{
+    intmap_free(&c->places);
+    free(c->entries);
+    c->entries = NULL;
+    c->count = c->room = 0;
+}
+
+void cpu_sums_add(struct cpu_sums *to, const struct cpu_sums *from)
+{
+    to->ns += from->ns;
+    for (int i = 0; i < CPU_TIME_SORTS; i++)
+        to->sort_ns[i] += from->sort_ns[i];
+    to->in_copy_ns += from->in_copy_ns;
+    to->samples += from->samples;
+    to->squares += from->squares;
+    to->wait_ns += from->wait_ns;
+    for (int i = 0; i < CPU_TIME_CAUSES; i++)
+        to->cause_ns[i] += from->cause_ns[i];
+    to->waits += from->waits;
+    to->copied += from->copied;
+    to->copies += from->copies;
+}
+
+double cpu_sums_error(const struct cpu_sums *s)
+{
+    return s->ns ? sqrt(s->squares) / (double)s->ns * 100 : 0;
+}
+
+const char *cpu_time_cause(unsigned int cause)
+{
+    static const char *const names[] = {NULL,  "sleep", "poll",  "io",   "lock",
+                                        "gil", "queue", "child", "other"};
+
+    return cause < CPU_TIME_CAUSES ? names[cause] : NULL;
+}
