@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TIDEMARK_API 2
+#define TIDEMARK_API 3
 
 struct tidemark_api { /* of the recording library; functions are only added, at the end */
     uint64_t version;
@@ -30,6 +30,9 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     uint64_t (*open)(const char *name); /* from version 2 */
     void (*close)(uint64_t region);
     void (*profiled)(const char *file, uint64_t line, const char *function);
+    void (*pause)(void); /* from version 3 */
+    void (*resume)(void);
+    void (*snapshot)(const char *name);
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -121,6 +124,48 @@ static inline void tidemark_free(const void *block)
     if (api)
         api->free(block);
 }
+
+/* From now on no new allocation of this process is recorded, only what dies; and again all. */
+static inline void tidemark_pause(void)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 3)
+        api->pause();
+}
+
+static inline void tidemark_resume(void)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 3)
+        api->resume();
+}
+
+/* A moment whose live memory is of interest; name NULL: "snapshot". */
+static inline void tidemark_snapshot(const char *name)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 3)
+        api->snapshot(name);
+}
+
+/* For a program that lets itself be recorded while it runs. `tidemark attach --self-loading PID`
+ * prints one line with two words, the ring and the library. The process that it names then loads
+ * the library (dlopen with RTLD_NOW | RTLD_LOCAL, never closed again), finds these two functions in
+ * it by dlsym and calls tidemark_join(ring). Recorded is what happens after it has returned 0.
+ * tidemark_leave ends it; `tidemark detach PID` and the end of the tool do the same from outside.
+ */
+enum tidemark_join_error {
+    TIDEMARK_JOIN_BUSY = 1,   /* the process is already recorded */
+    TIDEMARK_JOIN_PATH = 2,   /* that is no ring */
+    TIDEMARK_JOIN_SYSTEM = 3, /* the kernel lacks what is needed (Linux 4.14) */
+    TIDEMARK_JOIN_RING = 4,   /* the ring cannot be opened, or is of another version */
+    TIDEMARK_JOIN_THREAD = 5  /* there is no room in it */
+};
+int tidemark_join(const char *ring); /* 0, or one of the numbers above */
+void tidemark_leave(void);
 
 #ifdef __cplusplus
 }

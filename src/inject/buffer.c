@@ -6,6 +6,7 @@
  */
 #include "inject/buffer.h"
 
+#include "inject/process.h"
 #include "inject/sys.h"
 
 #include <string.h>
@@ -49,10 +50,11 @@ static bool wait_for_room(const struct thread *t)
 {
     uint64_t start = sys_now_ns();
 
-    while (process_mode() == RING_EXACT && sys_now_ns() - start < WAIT_MOST_NS) {
+    while (mode_is_exact(process_mode()) && sys_now_ns() - start < WAIT_MOST_NS) {
         sys_pause_us(WAIT_STEP_US);
         if (room(t))
             return true;
+        process_check();
     }
     return false;
 }
@@ -87,7 +89,7 @@ void buffer_tick(struct thread *t, uint64_t tick)
 
 void buffer_now(struct thread *t)
 {
-    if (process_mode() == RING_EXACT)
+    if (mode_is_exact(process_mode()))
         buffer_time(t);
     else
         buffer_tick(t, sys_now_ns() - process.control->origin_ns);
@@ -155,6 +157,7 @@ bool buffer_open(struct thread *t, uint32_t number)
         atomic_fetch_or(&process.control->free_slots[slot / 64], 1ull << (slot % 64));
         return false;
     }
+    t->session = process.session;
     t->cur = t->ring;
     t->lap = t->tick = 0;
     t->slot->process = number;

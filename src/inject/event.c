@@ -99,14 +99,16 @@ bool event_free(const void *p, enum ring_origin origin, uintptr_t frame)
 
     check_mode(0);
     if (unlikely(sample_used) && !(sample_marked(p) && sample_forget(p)) &&
-        local.mode != RING_EXACT)
+        !mode_is_exact(local.mode))
         return false;
-    if (unlikely(!sample_used && local.mode != RING_EXACT))
+    if (unlikely(!sample_used && !mode_is_exact(local.mode)))
+        return false;
+    if (unlikely(local.mode & RING_PAUSED) && !process_recorded())
         return false;
     t = record_enter(frame);
     if (unlikely(!t))
         return false;
-    if (likely(local.mode == RING_EXACT))
+    if (likely(mode_is_exact(local.mode)))
         buffer_time(t);
     else
         buffer_now(t);
@@ -119,7 +121,7 @@ void event_unfree(const void *p, uintptr_t frame)
 {
     struct thread *t;
 
-    if (local.mode == RING_SAMPLED)
+    if ((local.mode & ~RING_PAUSED) == RING_SAMPLED)
         sample_keep(p);
     t = record_enter(frame);
     if (!t)

@@ -1,9 +1,18 @@
-/* loader - this library as a part of the program: its start, and modules that go. */
+/* loader - this library as a part of the program: its start, and objects that come and go.
+ *
+ * Whom dlopen loads for depends on who calls it: a jump leaves that as it is, a call of ours would
+ * hide the caller. So objects are looked at after a call of ours where the caller makes no
+ * difference, and otherwise when the program next looks for a function in one.
+ */
+#include "inject/elf.h"
 #include "inject/event.h"
+#include "inject/got.h"
 #include "inject/modules.h"
+#include "inject/process.h"
 #include "inject/real.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 __attribute__((constructor)) static void start(void)
 {
@@ -11,11 +20,69 @@ __attribute__((constructor)) static void start(void)
     event_start();
 }
 
+static bool caller_matters(const char *file, const void *caller)
+{
+    struct dl_find_object where;
+    struct elf e;
+
+    if (!file)
+        return false;
+    if (strchr(file, '$'))
+        return true;
+    return !strchr(file, '/') && _dl_find_object((void *)caller, &where) == 0 &&
+           elf_open(&e, where.dlfo_link_map) && e.own_paths;
+}
+
+/* Only what would not be bound to us anyway is looked at. */
+static bool of_interest(int flags)
+{
+    return process_recorded() && !(flags & RTLD_NOLOAD) &&
+           (flags & RTLD_DEEPBIND || got_taken_over());
+}
+
+static OUTLINE void *open_and_look(const char *file, int flags)
+{
+    void *handle = real.dlopen(file, flags);
+
+    if (handle)
+        got_loaded();
+    return handle;
+}
+
+EXPORT void *dlopen(const char *file, int flags)
+{
+    real_now();
+    if (!of_interest(flags))
+        return real.dlopen(file, flags);
+    if (!caller_matters(file, __builtin_return_address(0)))
+        return open_and_look(file, flags);
+    got_expect();
+    return real.dlopen(file, flags);
+}
+
+static OUTLINE void *open_space_and_look(Lmid_t space, const char *file, int flags)
+{
+    void *handle = real.dlmopen(space, file, flags);
+
+    if (handle)
+        got_loaded();
+    return handle;
+}
+
+EXPORT void *dlmopen(Lmid_t space, const char *file, int flags)
+{
+    real_now();
+    if (!process_recorded() || caller_matters(file, __builtin_return_address(0)))
+        return real.dlmopen(space, file, flags);
+    return open_space_and_look(space, file, flags);
+}
+
 EXPORT int dlclose(void *handle)
 {
     struct thread *t;
     int result = real_now()->dlclose(handle);
 
+    got_unloaded();
     if (result || process_mode() == RING_OFF)
         return result;
     t = record_enter(CALLER().sp);

@@ -40,7 +40,7 @@ static void put_map(const void *at, size_t length, int protection, unsigned int 
                     struct caller c)
 {
     int kept = errno;
-    struct thread *t = enter(c.sp);
+    struct thread *t = process_mode() & RING_PAUSED ? NULL : enter(c.sp);
     uint64_t words[2] = {length, (uint64_t)(unsigned int)protection & 0xff};
 
     if (t) {
@@ -117,7 +117,7 @@ EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
 static void put_break(struct caller c)
 {
     int kept = errno;
-    struct thread *t = enter(c.sp);
+    struct thread *t = process_mode() & RING_PAUSED ? NULL : enter(c.sp);
     uint64_t words[1];
 
     if (t) {

@@ -1,6 +1,7 @@
 /* marks - what a program says of itself: see include/tidemark.h, whose functions come here. */
 #include "inject/buffer.h"
 #include "inject/event.h"
+#include "inject/process.h"
 #include "inject/sys.h"
 #include "tidemark.h"
 
@@ -15,7 +16,7 @@ static void put_text(enum ring_mark mark, uint64_t value, const char *text, size
     uint64_t words[2] = {value, (uint64_t)bytes << 32 | first};
 
     local.quiet = 1;
-    t = process_mode() == RING_OFF ? NULL : record_enter(frame);
+    t = process_recorded() ? record_enter(frame) : NULL;
     if (t) {
         buffer_now(t);
         buffer_put(t, buffer_word(RING_MARK, mark, 0), words, 2, text, bytes);
@@ -100,6 +101,23 @@ static void on_free(const void *p)
         event_free(p, RING_BY_POOL, CALLER().sp);
 }
 
+static void on_pause(void)
+{
+    put(RING_MARK_PAUSE, 0, "pause", CALLER().sp);
+    process_pause(true);
+}
+
+static void on_resume(void)
+{
+    process_pause(false);
+    put(RING_MARK_RESUME, 0, "resume", CALLER().sp);
+}
+
+static void on_snapshot(const char *name)
+{
+    put(RING_MARK_SNAPSHOT, 0, name ? name : "snapshot", CALLER().sp);
+}
+
 EXPORT const struct tidemark_api tidemark_api = {
     .version = TIDEMARK_API,
     .mark = on_mark,
@@ -112,4 +130,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .open = on_open,
     .close = on_close,
     .profiled = on_profiled,
+    .pause = on_pause,
+    .resume = on_resume,
+    .snapshot = on_snapshot,
 };

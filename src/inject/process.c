@@ -2,9 +2,13 @@
 #include "inject/process.h"
 
 #include "inject/buffer.h"
+#include "inject/got.h"
+#include "inject/sample.h"
 #include "inject/sys.h"
 #include "inject/thread.h"
+#include "tidemark.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +17,18 @@
 enum { UNKNOWN, STARTING, ABSENT, READY };
 
 static struct ring_control nobody; /* mode off: what an unrecorded process looks at */
+static _Atomic uint32_t own_mode;  /* what a process looks at that has paused itself */
 static _Atomic int state;
 static _Atomic bool announced;
 
 struct home home;
-struct process process = {.control = &nobody, .depth = 8};
+struct process process = {.control = &nobody, .mode = &nobody.mode, .depth = 8};
+
+static void look_at(struct ring_control *c)
+{
+    process.control = c;
+    process.mode = &c->mode;
+}
 
 static bool map_control(void)
 {
@@ -37,7 +48,7 @@ static bool map_control(void)
     }
     process.slots = (struct ring_slot *)((char *)c + RING_SLOTS_OFFSET);
     process.depth = c->depth < 8 ? 8 : c->depth > RING_DEPTH_MOST ? RING_DEPTH_MOST : c->depth;
-    process.control = c;
+    look_at(c);
     return true;
 }
 
@@ -45,7 +56,7 @@ static bool make_home(void)
 {
     if (sys_failed(sys_call(SYS_madvise, (long)&home, sizeof(home), MADV_WIPEONFORK, 0, 0, 0)))
         return false;
-    home.alive = 1;
+    home.session = process.session = 1;
     return true;
 }
 
@@ -59,16 +70,24 @@ static void in_child(void)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-static bool start(void)
+static bool keep_path(const char *path)
 {
-    const char *path = getenv(RING_ENV);
-
     if (!path || strncmp(path, "/proc/", 6) || strlen(path) >= sizeof(process.ring_path))
         return false;
     memcpy(process.ring_path, path, strlen(path) + 1);
-    if (!make_home() || !thread_start() || pthread_atfork(NULL, NULL, in_child))
-        return false;
-    return map_control();
+    return true;
+}
+
+/* What a process needs once, whoever records it. */
+static bool settle(void)
+{
+    return process.session ||
+           (make_home() && thread_start() && !pthread_atfork(NULL, NULL, in_child));
+}
+
+static bool start(void)
+{
+    return keep_path(getenv(RING_ENV)) && settle() && map_control();
 }
 
 bool process_ready(void)
@@ -104,9 +123,73 @@ void process_forked(void)
     process.parent = atomic_load(&process.number);
     atomic_store(&process.number, 0);
     atomic_store(&announced, false);
-    home.alive = 1;
+    got_forked();
+    home.session = process.session;
     if (mine && !thread_reopen(mine))
-        process.control = &nobody;
+        look_at(&nobody);
+}
+
+bool process_recorded(void)
+{
+    return atomic_load_explicit(&process.control->mode, memory_order_relaxed) != RING_OFF;
+}
+
+static bool collector_lives(void)
+{
+    return process_recorded() &&
+           sys_call(SYS_kill, (long)process.control->collector_pid, 0, 0, 0, 0, 0) != -ESRCH;
+}
+
+void process_check(void)
+{
+    if (!collector_lives())
+        look_at(&nobody);
+}
+
+/* All that was said to the collector before is unknown to the new one. Threads find that out by
+ * their session, and the caches of stacks by the generation.
+ */
+static void begin_anew(void)
+{
+    lookup_forget(&process.stacks);
+    lookup_forget(&process.modules);
+    sample_forget_all();
+    atomic_store(&process.sampled_bytes, 0);
+    process.parent = 0;
+    atomic_store(&process.number, 0);
+    atomic_store(&announced, false);
+    atomic_fetch_add(&process.generation, 1);
+    home.session = ++process.session;
+}
+
+int process_join(const char *path)
+{
+    process_ready();
+    if (collector_lives())
+        return TIDEMARK_JOIN_BUSY;
+    look_at(&nobody);
+    if (!keep_path(path))
+        return TIDEMARK_JOIN_PATH;
+    if (!settle())
+        return TIDEMARK_JOIN_SYSTEM;
+    begin_anew();
+    atomic_store(&state, READY);
+    return map_control() ? 0 : TIDEMARK_JOIN_RING;
+}
+
+void process_leave(void)
+{
+    look_at(&nobody);
+}
+
+void process_pause(bool paused)
+{
+    uint32_t mode = atomic_load(&process.control->mode);
+
+    if (mode == RING_OFF)
+        return;
+    atomic_store(&own_mode, mode | RING_PAUSED);
+    process.mode = paused ? &own_mode : &process.control->mode;
 }
 
 uint32_t process_number(void)

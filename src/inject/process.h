@@ -7,6 +7,19 @@
 /* Find the collector; false: it is too early. Without a collector, the mode is off for ever. */
 bool process_ready(void);
 
+/* Does a collector want anything of us, paused or not? */
+bool process_recorded(void);
+
+/* Has the collector died? Then the mode is off. */
+void process_check(void);
+
+/* Be recorded by the collector with this ring from now on; 0, or a TIDEMARK_JOIN_... number. */
+int process_join(const char *path);
+void process_leave(void);
+
+/* Record no new allocations, or record them again, whatever the collector does with others. */
+void process_pause(bool paused);
+
 /* We are a forked child: leave all of the parent's buffers. */
 void process_forked(void);
 

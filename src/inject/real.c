@@ -1,7 +1,6 @@
 /* real - see real.h. dlsym may allocate while it looks: that comes out of a few static bytes. */
 #include "inject/real.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -74,6 +73,9 @@ void real_find(void)
     r.mremap = (void *(*)(void *, size_t, size_t, int, ...))next("mremap");
     r.brk = (int (*)(void *))next("brk");
     r.sbrk = (void *(*)(intptr_t))next("sbrk");
+    r.dlopen = (void *(*)(const char *, int))next("dlopen");
+    r.dlmopen = (void *(*)(Lmid_t, const char *, int))next("dlmopen");
+    r.dlsym = dlsym;
     r.dlclose = (int (*)(void *))next("dlclose");
     late_free = (void (*)(void *))next("free");
     r.free = atomic_load(&early_used) ? after_early_free : late_free;

@@ -6,6 +6,7 @@
 #ifndef INJECT_REAL_H
 #define INJECT_REAL_H
 
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,6 +26,9 @@ struct real {
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*brk)(void *);
     void *(*sbrk)(intptr_t);
+    void *(*dlopen)(const char *, int);
+    void *(*dlmopen)(Lmid_t, const char *, int);
+    void *(*dlsym)(void *, const char *);
     int (*dlclose)(void *);
 };
 

@@ -18,8 +18,10 @@ static struct thread *find_thread(void)
 {
     if (!process_ready() || process_mode() == RING_OFF)
         return NULL;
-    if (!home.alive)
+    if (!home.session)
         process_forked();
+    if (!thread_follow())
+        return NULL;
     if (local.parked && !buffer_unpark(local.parked)) {
         atomic_fetch_add_explicit(&local.parked->slot->lost, 1, memory_order_relaxed);
         return NULL;
@@ -34,7 +36,7 @@ struct thread *record_enter_slow(uintptr_t frame)
 
     if (local.busy) {
         if (!abandoned(t, frame)) {
-            if (t && home.alive && !local.ours)
+            if (t && t->session == home.session && !local.ours)
                 atomic_fetch_add_explicit(&t->slot->nested, 1, memory_order_relaxed);
             return NULL;
         }

@@ -60,7 +60,7 @@ static void draw(void)
 void sample_sync(uint32_t mode)
 {
     local.mode = mode;
-    local.pass = mode == RING_EXACT ? UINT32_MAX : mode;
+    local.pass = mode_is_exact(mode) ? UINT32_MAX : mode;
     local.synced = 1;
     if (mode == RING_SAMPLED)
         draw();
@@ -99,4 +99,11 @@ bool sample_forget(const void *p)
     while (n > 0 && n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n - 1)))
         ;
     return true;
+}
+
+void sample_forget_all(void)
+{
+    atomic_store(&sample_used, false);
+    lookup_forget(&process.live);
+    memset((void *)sample_marks, 0, sizeof(sample_marks));
 }

@@ -36,5 +36,6 @@ uint64_t sample_next(void);
 
 void sample_keep(const void *p);   /* a sampled block lives */
 bool sample_forget(const void *p); /* it dies; false: it was not a sampled one */
+void sample_forget_all(void);      /* a new recording knows none of them */
 
 #endif

@@ -71,6 +71,7 @@ struct thread {            /* private memory, most of it never touched */
     uint64_t *ring;
     struct ring_slot *slot;
     uint64_t lap;        /* words written in the laps before this one */
+    uint32_t session;    /* of the process, that its ring is of */
     uint32_t generation; /* of the modules; the caches below are for it */
     int tid;
     uint32_t creator;    /* the stack that started it; 0: not known */
@@ -99,7 +100,7 @@ struct local {             /* TLS */
 extern __thread struct local local __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 struct home { /* a page of its own that the kernel empties in a forked child */
-    _Alignas(4096) uint64_t alive;
+    _Alignas(4096) uint32_t session; /* which recording this is for the process; 0: a new child */
 };
 
 extern struct home home __attribute__((visibility("hidden")));
@@ -108,8 +109,10 @@ extern struct home home __attribute__((visibility("hidden")));
 
 struct process {
     struct ring_control
-        *control; /* never NULL; a page of our own with mode off when not recorded */
+        *control;           /* never NULL; a page of our own with mode off when not recorded */
+    _Atomic uint32_t *mode; /* never NULL: the collector's, or one of our own */
     struct ring_slot *slots;
+    uint32_t session;        /* recordings that this process was in */
     unsigned int depth;      /* most frames of a stack: 8 .. RING_DEPTH_MOST */
     _Atomic uint32_t number; /* of this incarnation; 0: none yet */
     uint32_t parent;
@@ -125,7 +128,13 @@ extern struct process process __attribute__((visibility("hidden")));
 
 static inline uint32_t process_mode(void)
 {
-    return atomic_load_explicit(&process.control->mode, memory_order_relaxed);
+    return atomic_load_explicit(process.mode, memory_order_relaxed);
+}
+
+/* Does this mode record every block, or every death of one while it is paused? */
+static inline bool mode_is_exact(uint32_t mode)
+{
+    return (mode & ~RING_PAUSED) == RING_EXACT;
 }
 
 /* Begin to record in this thread: NULL when nothing shall be recorded now (not recorded at all, or
@@ -137,7 +146,7 @@ static inline struct thread *record_enter(uintptr_t frame)
 {
     struct thread *t = local.thread;
 
-    if (unlikely(!t || local.busy || !home.alive))
+    if (unlikely(!t || local.busy || t->session != home.session))
         return record_enter_slow(frame);
     local.busy = frame;
     __asm__ volatile("" ::: "memory");

@@ -26,7 +26,7 @@ static void thread_ends(void *rounds)
 {
     struct thread *t = local.thread;
 
-    if (local.busy || !t || !home.alive)
+    if (local.busy || !t || t->session != home.session)
         return;
     local.busy = 1;
     if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
@@ -119,15 +119,46 @@ static struct thread *make(void)
     return t;
 }
 
+/* From the ring of an earlier recording to one of this. Only its own thread may write to the old
+ * one, so nobody misses it.
+ */
+static bool move(struct thread *t)
+{
+    if (t->ring)
+        sys_unmap(t->ring, RING_WORDS * 8);
+    t->ring = NULL;
+    t->tid = sys_tid();
+    t->creator = 0; /* a stack that this recording does not know */
+    return buffer_open(t, process_number());
+}
+
+bool thread_follow(void)
+{
+    struct thread *t = local.thread ? local.thread : local.parked;
+
+    if (!t || t->session == home.session)
+        return true;
+    local.thread = local.parked = NULL;
+    if (!move(t)) {
+        local.parked = t; /* as if its ring were full: asked again next time */
+        return false;
+    }
+    local.thread = t;
+    announce(t);
+    return true;
+}
+
 struct thread *thread_new(void)
 {
     struct thread *t = take_spare();
 
-    if (t) {
+    if (!t) {
+        t = make();
+    } else if (t->session == home.session) {
         t->tid = sys_tid();
         atomic_store(&t->slot->tid, (uint32_t)t->tid);
     } else {
-        t = make();
+        t = move(t) ? t : NULL;
     }
     if (!t)
         return NULL;

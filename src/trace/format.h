@@ -196,6 +196,9 @@ enum trace_mark_sort {
     TRACE_MARK_MOMENT = 0,
     TRACE_MARK_STEP = 1,
     TRACE_MARK_PROFILED = 2, /* reports shall show this function; name: FILE:LINE:FUNCTION */
+    TRACE_MARK_PAUSE = 3,    /* no new allocation was recorded from here on; thread 0: of anybody */
+    TRACE_MARK_RESUME = 4,
+    TRACE_MARK_SNAPSHOT = 5, /* somebody is interested in what lives here */
 };
 
 enum trace_cause { /* of a WAIT */

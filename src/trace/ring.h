@@ -39,6 +39,9 @@
 
 enum ring_mode { RING_OFF = 0, RING_SAMPLED = 1, RING_EXACT = 2 };
 
+/* Added to a mode: no new allocation is recorded, but what dies still is. */
+#define RING_PAUSED 4u
+
 enum ring_kind {
     RING_NONE = 0,
     RING_TICK,      /* time in ns << 5 | kind: of all that follows */
@@ -113,6 +116,9 @@ enum ring_mark {
     RING_MARK_FINISH,   /* the same; 0: the innermost */
     RING_MARK_LABEL,    /* text: key and value */
     RING_MARK_PROFILED, /* value: first line; text: file and function */
+    RING_MARK_PAUSE,    /* no new allocation of this process is recorded from here on */
+    RING_MARK_RESUME,
+    RING_MARK_SNAPSHOT
 };
 
 /* Bits of a frame in a STACK, above the address. */

@@ -201,6 +201,12 @@ static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort,
                                    profiled_name(a, value, text, first_part, bytes), 0};
         put(a, TRACE_MARK, r->tick, &mark, 4);
         break;
+    case RING_MARK_PAUSE:
+    case RING_MARK_RESUME:
+    case RING_MARK_SNAPSHOT:
+        mark.sort = sort - RING_MARK_PAUSE + TRACE_MARK_PAUSE;
+        put(a, TRACE_MARK, r->tick, &mark, 4);
+        break;
     default:
         put(a, TRACE_MARK, r->tick, &mark, 4);
     }

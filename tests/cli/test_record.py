@@ -117,6 +117,26 @@ def test_speaking_without_a_recorder(program):
     assert done.stdout == "done\n"
 
 
+@pytest.mark.parametrize("where, live", [("deep", 4321), ("space", 8642), ("both", 4321 + 8642)])
+def test_plugins_that_the_search_order_hides(record, program, where, live):
+    """Bound to their own libraries first, or in a namespace with an allocator of its own."""
+    _, said = record(program("spaces"), where, program("plugin.so"))
+    calls = 4000 if where == "both" else 2000
+    assert said["temporary"] == calls and said["unknown"] == 0
+    assert calls + 1 <= said["allocs"] < calls + 30  # the others are the loader's
+    assert live <= said["live_bytes"] < live + 16000
+
+
+def test_a_program_that_pauses(record, program):
+    """No new block is seen while paused, but the death of one that was."""
+    _, said = record(program("pauses"))
+    assert (said["allocs"], said["frees"], said["live_bytes"]) == (3, 1, 14000)
+    assert said["unknown"] == 2  # both of the pause
+    assert said["marks"] == 3
+    _, said = record(program("pauses"), how=("--sample", "1KiB"))
+    assert 1 <= said["samples"] <= 3 and said["unknown"] == 0
+
+
 def test_maps(record, program):
     _, said = record(program("maps"))
     assert (said["maps"], said["unmaps"]) == (3, 2)

@@ -1,0 +1,45 @@
+/* got - calls that the loader's search order does not bring to us.
+ *
+ * Preloaded, our functions come first and every object is bound to them. Not so in a process that
+ * ran before we came (attach), in an object that was loaded with RTLD_DEEPBIND, and in a namespace
+ * of its own (dlmopen). There we write the address of our function into the object's table of
+ * addresses (its relocations say where), if it holds the function that we stand for, and write the
+ * old value back at the end. No code is changed.
+ */
+#ifndef INJECT_GOT_H
+#define INJECT_GOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct got_hook {
+    const char *name;
+    uintptr_t ours;
+};
+
+/* Where a namespace of its own leads: functions that go to the allocator there. */
+#define NAMESPACES 4
+#define NAMESPACE_HOOKS 9
+extern const struct got_hook namespaces[NAMESPACES][NAMESPACE_HOOKS]
+    __attribute__((visibility("hidden")));
+void namespaces_real(unsigned int place, unsigned int hook, uintptr_t address);
+
+/* All objects there are: find the functions that the program really uses, and take their place. */
+void got_take_over(void);
+
+/* Objects have come: look at those that were not seen yet, if we have any business with them. */
+void got_loaded(void);
+/* Objects have gone: what was seen at their addresses may be something else next time. */
+void got_unloaded(void);
+/* Somebody else may have loaded something, we could not look then: look now. */
+void got_catch_up(void);
+void got_expect(void);
+
+bool got_taken_over(void);
+
+/* Put everything back. */
+void got_give_back(void);
+void got_forked(void);
+
+#endif
