@@ -333,6 +333,7 @@ void absorb_process_free(struct absorb *a, struct absorb_process *p)
     infos_free(&p->infos);
     blocks_free(&p->blocks);
     blocks_free(&p->owed);
+    regions_free(&p->regions);
     free(p->deferred);
     p->deferred = NULL;
     p->deferred_count = p->deferred_room = 0;

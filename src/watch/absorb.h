@@ -6,6 +6,7 @@
 #include "trace/ring.h"
 #include "watch/blocks.h"
 #include "watch/infos.h"
+#include "watch/regions.h"
 #include "watch/stackmap.h"
 
 struct absorb_counts { /* of a process, for tests and the report's first line */
@@ -26,7 +27,8 @@ struct absorb_process {
         struct absorb_ring *ring;
     } * deferred;
     size_t deferred_count, deferred_room;
-    struct batch *batch; /* NULL: no events yet */
+    struct batch *batch;    /* NULL: no events yet */
+    struct regions regions; /* that have a number */
     struct absorb_counts counts;
     char *file;
     bool threaded; /* more than one ring: records of a tick may be seen in the wrong order */
@@ -42,7 +44,8 @@ struct absorb_ring {
     uint32_t thread; /* number in the trace; 0: not yet seen */
     uint32_t order;  /* allocations it made */
     uint32_t tid;
-    uint64_t freed; /* the last free, in case it is taken back */
+    struct regions regions; /* that this thread has opened */
+    uint64_t freed;         /* the last free, in case it is taken back */
     uint32_t freed_info, freed_thread, freed_order, freed_birth;
     uint64_t unmapped, unmapped_bytes, unmapped_ns; /* an unmap that may be taken back */
 };
@@ -51,7 +54,7 @@ struct absorb {                /* of a trace */
     struct trace_store *store; /* NULL: count only */
     bool silent;               /* somebody else tells of processes */
     struct stackmap stackmap;
-    uint64_t thread_count;
+    uint64_t thread_count, region_count;
     struct absorb_counts totals;
 };
 

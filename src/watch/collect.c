@@ -268,6 +268,7 @@ static void release_slots(struct collect *c, struct member *m)
         if (c->states[slot]->tick > m->process.last_ns)
             m->process.last_ns = c->states[slot]->tick;
         rings_release(&c->rings, slot, c->states[slot]->at);
+        regions_free(&c->states[slot]->regions);
         free(c->states[slot]);
         c->states[slot] = NULL;
     }

@@ -166,6 +166,22 @@ static uint64_t take_break(struct absorb *a, struct absorb_ring *r, const uint64
     return 2;
 }
 
+static void begin_region(struct absorb *a, struct absorb_ring *r, uint64_t number, uint64_t name)
+{
+    struct trace_region fields = {r->thread, ++a->region_count, name, 0};
+
+    fields.parent = regions_begin(&r->process->regions, &r->regions, fields.region, number);
+    put(a, TRACE_REGION, r->tick, &fields, 4);
+}
+
+static void end_region(struct absorb *a, struct absorb_ring *r, uint64_t region)
+{
+    struct trace_region_end fields = {r->thread, region};
+
+    if (region)
+        put(a, TRACE_REGION_END, r->tick, &fields, 2);
+}
+
 static uint64_t profiled_name(struct absorb *a, uint64_t line, const char *text,
                               uint64_t file_bytes, uint64_t bytes)
 {
@@ -181,15 +197,14 @@ static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort,
 {
     uint64_t name = trace_store_string(a->store, text, first_part);
     struct trace_mark mark = {r->thread, sort, name, value};
-    struct trace_region region = {r->thread, 0, name, 0};
     struct trace_label label = {r->thread, name, 0};
 
     switch (sort) {
     case RING_MARK_BEGIN:
-        put(a, TRACE_REGION, r->tick, &region, 4);
+        begin_region(a, r, value, name);
         break;
     case RING_MARK_FINISH:
-        put(a, TRACE_REGION_END, r->tick, &region, 2);
+        end_region(a, r, regions_end(&r->process->regions, &r->regions, value));
         break;
     case RING_MARK_LABEL:
         if (value)
@@ -298,7 +313,10 @@ static uint64_t take_ununmap(struct absorb *a, struct absorb_ring *r, const uint
 static uint64_t take_thread_end(struct absorb *a, struct absorb_ring *r)
 {
     struct trace_thread_end fields = {r->thread};
+    uint64_t region;
 
+    while ((region = regions_left(&r->regions)))
+        end_region(a, r, region);
     put(a, TRACE_THREAD_END, r->tick, &fields, 1);
     return 1;
 }

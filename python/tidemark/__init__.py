@@ -1,0 +1,99 @@
+"""What a Python program may tell tidemark about itself.
+
+Run the program with `tidemark record python app.py`. When it is not recorded, every call here does
+nothing and costs next to nothing, so the calls may stay in the program.
+
+    with tidemark.region("load"): ...     a named span; also as a decorator
+    @tidemark.profile                     the report shows these functions alone
+    tidemark.step()                       an iteration ended: growth is told per step
+    tidemark.mark("warm", 3)              a named moment, with a number
+    tidemark.snapshot()                   a moment to ask for with `tidemark report --at`
+    tidemark.pause(), tidemark.resume()   stop recording this process, and go on
+    tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
+"""
+
+from . import _recorder
+from ._region import region
+
+__all__ = [
+    "label",
+    "mark",
+    "pause",
+    "profile",
+    "recording",
+    "region",
+    "resume",
+    "snapshot",
+    "start",
+    "step",
+    "stop",
+]
+__version__ = "0.1.0"
+
+_steps = 0
+
+
+def recording():
+    """Is this program recorded?"""
+    return _recorder.api is not None
+
+
+def mark(name, value=0):
+    """A named moment, with a number that is not negative."""
+    if _recorder.api:
+        _recorder.api.mark(_recorder.text(name), value)
+
+
+def step(name="step", number=None):
+    """A step of a loop ends here (an iteration, a request, an epoch)."""
+    global _steps
+    if not _recorder.api:
+        return
+    _steps += 1
+    _recorder.api.step(_recorder.text(name), _steps if number is None else number)
+
+
+def label(key, value=None):
+    """From now on this thread works for key = value; None: no longer."""
+    if _recorder.api:
+        _recorder.api.label(_recorder.text(key), None if value is None else _recorder.text(value))
+
+
+def profile(function):
+    """Restrict the report to this function, and to others that are decorated so."""
+    code = getattr(function, "__code__", None) or getattr(function, "__func__", function).__code__
+    if _recorder.api:
+        name = getattr(code, "co_qualname", code.co_name)
+        _recorder.api.profiled(
+            _recorder.text(code.co_filename), code.co_firstlineno, _recorder.text(name)
+        )
+    return function
+
+
+def pause():
+    """Record nothing more of this process, but for frees of what was recorded."""
+    if _recorder.api:
+        _recorder.api.pause()
+
+
+def resume():
+    """Go on recording this process."""
+    if _recorder.api:
+        _recorder.api.resume()
+
+
+start = resume
+stop = pause
+
+
+def snapshot(name="snapshot"):
+    """A moment whose live memory can be asked for later."""
+    if _recorder.api:
+        _recorder.api.snapshot(_recorder.text(name))
+
+
+def load_ipython_extension(ipython):
+    """%load_ext tidemark"""
+    from . import _notebook
+
+    _notebook.load(ipython)
