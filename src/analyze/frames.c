@@ -221,9 +221,39 @@ const struct table_stack *frames_stack(const struct frames *f, struct arena *a, 
     return out;
 }
 
+/* A file of CPython itself: libpython3.11.so.1.0, python3.11. */
+static bool is_interpreter(const char *module)
+{
+    const char *base = module ? strrchr(module, '/') : NULL;
+
+    base = base ? base + 1 : module;
+    if (!base)
+        return false;
+    if (strncmp(base, "libpython", 9) == 0)
+        return true;
+    return strncmp(base, "python", 6) == 0 && base[6 + strspn(base + 6, "0123456789.dmt-")] == 0;
+}
+
+/* The first frame of Python from here outward, if the interpreter alone stands before it. */
+static bool python_line(const struct frames *f, uint64_t stack, struct table_frame *line)
+{
+    for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
+        struct table_frame one;
+
+        frames_expand(f, f->stacks[stack].frame, &one, 1);
+        if (one.flags & TABLE_FRAME_PYTHON) {
+            *line = one;
+            return true;
+        }
+        if (!is_interpreter(one.module))
+            return false;
+    }
+    return false;
+}
+
 struct table_frame frames_site(const struct frames *f, uint64_t stack)
 {
-    struct table_frame names[FRAMES_INLINED_MOST], first = {0};
+    struct table_frame names[FRAMES_INLINED_MOST], first = {0}, line;
     bool any = false;
 
     for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
@@ -232,6 +262,8 @@ struct table_frame frames_site(const struct frames *f, uint64_t stack)
         if (!any)
             first = names[0];
         any = true;
+        if (is_interpreter(names[0].module) && python_line(f, stack, &line))
+            return line;
         for (size_t i = 0; i < n; i++)
             if (!names[i].function || !frames_is_allocator(names[i].function))
                 return names[i];

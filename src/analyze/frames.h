@@ -46,7 +46,8 @@ void frames_free(struct frames *f);
 const struct table_stack *frames_stack(const struct frames *f, struct arena *a, uint64_t stack);
 
 /* The line of code to blame for what a stack allocated: its innermost frame that is not an
- * allocator's own or a wrapper of it. Where all of them are, the innermost.
+ * allocator's own or a wrapper of it. Where all of them are, the innermost. What an interpreter does
+ * for a line of Python is that line's.
  */
 struct table_frame frames_site(const struct frames *f, uint64_t stack);
 

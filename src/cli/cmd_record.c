@@ -21,7 +21,7 @@
 #define DEPTH_LEAST 8
 #define SAMPLE_LEAST 1024
 
-static bool exact, quiet, mute, no_names;
+static bool exact, quiet, mute, no_names, native;
 static const char *output;
 static uint64_t sample_mean, depth, interval_ns = 100000000u;
 
@@ -63,6 +63,8 @@ static const struct option options[] = {
      NULL},
     {0, "no-names", NULL, &no_names, NULL,
      "Leave addresses without function names and lines: the recording ends sooner", NULL, NULL},
+    {0, "native", NULL, &native, NULL,
+     "Leave out the lines of Python: an interpreter is a program like any other", NULL, NULL},
     {0, "mute", NULL, &mute, NULL, "Discard what the command writes", NULL, NULL},
     {'q', "quiet", NULL, &quiet, NULL, "Say nothing when all went well", NULL, NULL},
     {0},
@@ -144,7 +146,8 @@ static int record(struct arena *a, char *const *argv, const char *path, struct e
 {
     struct collect_options how = {.mode = exact ? RING_EXACT : RING_SAMPLED,
                                   .sample_mean = sample_mean,
-                                  .depth = (uint32_t)depth};
+                                  .depth = (uint32_t)depth,
+                                  .wants = native ? 0 : RING_WANTS_PYTHON};
     struct watch_options w = {.argv = argv,
                               .command = words_joined(a, argv),
                               .interval_ns = interval_ns,

@@ -89,7 +89,7 @@ static bool defines(const struct elf *e, uint32_t symbol, const char *name)
 {
     const Elf64_Sym *s = &e->symbols[symbol];
 
-    return s->st_shndx != SHN_UNDEF && s->st_value && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+    return s->st_shndx != SHN_UNDEF && s->st_value && ELF64_ST_TYPE(s->st_info) <= STT_FUNC &&
            strcmp(e->strings + s->st_name, name) == 0;
 }
 
@@ -122,9 +122,16 @@ static uint32_t find_old(const struct elf *e, const char *name)
     return 0;
 }
 
-uintptr_t elf_find(const struct elf *e, const char *name)
+const Elf64_Sym *elf_symbol(const struct elf *e, const char *name)
 {
     uint32_t symbol = e->gnu_hash ? find_gnu(e, name) : e->hash ? find_old(e, name) : 0;
 
-    return symbol ? e->base + e->symbols[symbol].st_value : 0;
+    return symbol ? &e->symbols[symbol] : NULL;
+}
+
+uintptr_t elf_find(const struct elf *e, const char *name)
+{
+    const Elf64_Sym *s = elf_symbol(e, name);
+
+    return s && ELF64_ST_TYPE(s->st_info) == STT_FUNC ? e->base + s->st_value : 0;
 }

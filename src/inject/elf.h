@@ -21,6 +21,9 @@ struct elf {
 /* False: it has no symbols. */
 bool elf_open(struct elf *e, const struct link_map *map);
 
+/* A function or an object that it defines; NULL: it does not. */
+const Elf64_Sym *elf_symbol(const struct elf *e, const char *name);
+
 /* The address of a function that it defines; 0: it does not. */
 uintptr_t elf_find(const struct elf *e, const char *name);
 

@@ -4,6 +4,7 @@
 #include "inject/event.h"
 #include "inject/got.h"
 #include "inject/process.h"
+#include "inject/python.h"
 #include "tidemark.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@ EXPORT int tidemark_join(const char *ring)
 
     if (!failed) {
         got_take_over();
+        python_start();
         event_start(); /* the process shows itself, should it never allocate */
         if (process_recorded() && !local.thread) {
             got_give_back();

@@ -2,6 +2,7 @@
 #include "inject/modules.h"
 
 #include "inject/buffer.h"
+#include "inject/python.h"
 
 #include <elf.h>
 #include <link.h>
@@ -71,12 +72,14 @@ void modules_seen(struct thread *t, const struct cfi_module *module)
     words[2] = (uint64_t)text << 32 | id;
     buffer_put(t, buffer_word(RING_MODULE, 0, (uintptr_t)module->start), words, 7, map->l_name,
                text);
+    python_module(map);
 }
 
 void modules_unloaded(struct thread *t)
 {
     lookup_forget(&process.rows);
     lookup_forget(&process.modules);
+    python_unloaded();
     atomic_fetch_add(&process.generation, 1);
     buffer_free(t, RING_UNLOADED);
 }

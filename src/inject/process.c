@@ -3,6 +3,7 @@
 
 #include "inject/buffer.h"
 #include "inject/got.h"
+#include "inject/python.h"
 #include "inject/sample.h"
 #include "inject/sys.h"
 #include "inject/thread.h"
@@ -124,6 +125,7 @@ void process_forked(void)
     atomic_store(&process.number, 0);
     atomic_store(&announced, false);
     got_forked();
+    python_forked();
     home.session = process.session;
     if (mine && !thread_reopen(mine))
         look_at(&nobody);
@@ -152,7 +154,9 @@ void process_check(void)
 static void begin_anew(void)
 {
     lookup_forget(&process.stacks);
+    lookup_forget(&process.codes);
     lookup_forget(&process.modules);
+    python_forked();
     sample_forget_all();
     atomic_store(&process.sampled_bytes, 0);
     process.parent = 0;

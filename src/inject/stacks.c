@@ -34,3 +34,11 @@ uint32_t stacks_number(struct thread *t, const uint64_t *frames, size_t count)
     *near = (struct numbered){h, number};
     return number;
 }
+
+uint32_t stacks_part(struct thread *t, const uint64_t *frames, size_t count)
+{
+    uint64_t h = hash_of(frames, count, ~t->generation);
+    uint32_t number;
+
+    return lookup_claim(&process.stacks, h, &number) == LOOKUP_FULL ? 0 : number;
+}

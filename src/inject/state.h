@@ -55,6 +55,9 @@ struct memo_entry {
 #define PC_ROWS 1024u
 #define NUMBERED 1024u
 #define FOREIGN_BYTES 32768u
+#define CODES_NEAR 512u
+#define LINES_NEAR 1024u
+#define MIXED_MOST (2 * RING_DEPTH_MOST + 16)
 
 struct memo {
     uint64_t top;
@@ -81,6 +84,12 @@ struct thread {            /* private memory, most of it never touched */
     uint64_t frames[RING_DEPTH_MOST + 8];
     uint64_t foreign[FOREIGN_BYTES / 8]; /* a copy of a stack that is not the thread's own */
     struct memo memo;
+    size_t walked; /* frames that the last walk left in `frames`; 0: the memo knew the stack */
+    bool python; /* it has had a PyThreadState: the memo's numbers are of native parts of stacks */
+    struct numbered codes[CODES_NEAR], lines[LINES_NEAR]; /* of Python */
+    struct numbered joined[NUMBERED]; /* stacks by native part and Python frames */
+    uint64_t python_frames[RING_DEPTH_MOST + 8];
+    uint64_t mixed[MIXED_MOST];
 };
 
 struct local {             /* TLS */
@@ -119,7 +128,7 @@ struct process {
     _Atomic uint32_t generation;
     _Atomic(struct thread *) threads;
     _Atomic(struct thread *) spare[SPARE_THREADS]; /* of threads that have ended */
-    struct lookup rows, stacks, modules, live;
+    struct lookup rows, stacks, modules, live, codes;
     _Atomic uint64_t sampled_bytes;
     char ring_path[64];
 };

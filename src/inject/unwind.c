@@ -8,6 +8,8 @@
 #include "inject/unwind.h"
 
 #include "inject/cfi.h"
+#include "inject/mixed.h"
+#include "inject/python.h"
 #include "inject/stacks.h"
 #include "inject/thread.h"
 #include "inject/walk.h"
@@ -84,6 +86,14 @@ static void remember(struct memo *m, uint64_t key, const struct caller *at, cons
     m->top += w->words;
 }
 
+/* The number of the frames just walked. A thread with Python frames joins them to it afterwards. */
+static uint32_t number_of(struct thread *t, size_t count)
+{
+    t->walked = count;
+    return unlikely(t->python) ? stacks_part(t, t->frames, count)
+                               : stacks_number(t, t->frames, count);
+}
+
 /* Walk on from the second frame, with the memo's own room for the words. */
 static uint32_t walk_and_remember(struct thread *t, struct walk *w, size_t count, uint64_t key)
 {
@@ -100,7 +110,7 @@ static uint32_t walk_and_remember(struct thread *t, struct walk *w, size_t count
     w->rbp_from = 0;
     w->rbp_noted = w->needs_rbp = false;
     count = walk_frames(w, count, process.depth);
-    stack = stacks_number(t, t->frames, count);
+    stack = number_of(t, count);
     if (w->kept && stack && process_mode() == RING_EXACT)
         remember(m, key, &at, w, stack);
     return stack;
@@ -120,7 +130,7 @@ static OUTLINE uint32_t walk_all(struct thread *t, struct caller c)
     step = walk_step(&w);
     if (step == WALK_END || step == WALK_CUT) {
         t->frames[1] = RING_FRAME_CUT;
-        return stacks_number(t, t->frames, step == WALK_CUT ? 2 : 1);
+        return number_of(t, step == WALK_CUT ? 2 : 1);
     }
     /* The memo is for a plain first step on our own stack: see unwind_stack. */
     w.kept = own && step == WALK_CALLER && w.bias == 0 && w.at.sp >= c.sp;
@@ -129,7 +139,8 @@ static OUTLINE uint32_t walk_all(struct thread *t, struct caller c)
 }
 
 /* The first step is made by hand here, then the memo is asked. */
-uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+static inline __attribute__((always_inline)) uint32_t native_stack(struct thread *t, uintptr_t pc,
+                                                                   uintptr_t sp, uintptr_t rbp)
 {
     const struct caller c = {pc, sp, rbp};
     const struct pc_row *near = walk_near(t, pc);
@@ -155,10 +166,87 @@ uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rb
     return likely(e) ? e->stack : walk_all(t, c);
 }
 
+/* The native frames once more, when the memo has only given their number. */
+static size_t walk_again(struct thread *t, struct caller c)
+{
+    struct walk w = {.most = 0};
+
+    walk_start(&w, t, c);
+    w.kept = false;
+    t->frames[0] = c.pc;
+    return walk_frames(&w, 1, process.depth);
+}
+
+/* The native part and what runs in Python are each recognised by a number; what both are together is
+ * put together when the pair is new.
+ */
+static uint32_t join(struct thread *t, struct caller c, uint32_t native, const struct py_memory *m,
+                     uintptr_t tstate)
+{
+    struct mixed_sight sight = tstate ? mixed_look(m, tstate) : (struct mixed_sight){0};
+    uint64_t key = (sight.hash ^ (uint64_t)native << 32 ^ native) * 0x9e3779b97f4a7c15u | 1;
+    struct numbered *near = &t->joined[(key >> 20) % NUMBERED];
+    size_t count = t->walked;
+    uint32_t stack;
+
+    if (near->hash == key)
+        return (uint32_t)near->number;
+    if (!count)
+        count = walk_again(t, c);
+    if (sight.count) {
+        count = mixed_merge(t, m, tstate, count);
+        stack = stacks_number(t, t->mixed, count);
+    } else {
+        stack = stacks_number(t, t->frames, count);
+    }
+    if (!local.parked && stack && native)
+        *near = (struct numbered){key, stack};
+    return stack;
+}
+
+/* Does the thread run Python? From the first time on, its memo has numbers of native parts. */
+static bool runs_python(struct thread *t, uintptr_t *tstate)
+{
+    *tstate = python_tstate();
+    if (likely(t->python)) {
+        if (*tstate && !python_ready(t, *tstate))
+            *tstate = 0;
+        return true;
+    }
+    if (!*tstate || !python_ready(t, *tstate))
+        return false;
+    t->python = true;
+    atomic_store_explicit(&t->slot->python, *tstate, memory_order_relaxed);
+    memset(t->memo.entries, 0, sizeof(t->memo.entries));
+    return true;
+}
+
+static OUTLINE uint32_t python_stack(struct thread *t, struct caller c)
+{
+    const struct py_memory plain = {NULL, NULL};
+    uintptr_t tstate;
+    bool mixed = runs_python(t, &tstate);
+    uint32_t native;
+
+    t->walked = 0;
+    native = native_stack(t, c.pc, c.sp, c.rbp);
+    return mixed ? join(t, c, native, &plain, tstate) : native;
+}
+
+uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+{
+    if (python_any())
+        return python_stack(t, (struct caller){pc, sp, rbp});
+    return native_stack(t, pc, sp, rbp);
+}
+
 void unwind_forget(struct thread *t)
 {
     t->generation = atomic_load(&process.generation);
     memset(t->pcs, 0, sizeof(t->pcs));
     memset(t->stacks, 0, sizeof(t->stacks));
+    memset(t->joined, 0, sizeof(t->joined));
+    memset(t->codes, 0, sizeof(t->codes));
+    memset(t->lines, 0, sizeof(t->lines));
     memset(t->memo.entries, 0, sizeof(t->memo.entries));
 }

@@ -60,6 +60,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
         free(c);
         return NULL;
     }
+    c->rings.control->wants = options->wants;
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);

@@ -19,6 +19,7 @@ struct collect_options {
     uint64_t sample_mean; /* bytes; 0: 512 KiB */
     uint32_t depth;       /* frames; 0: 256 */
     uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
+    uint32_t wants;       /* enum ring_wants */
 };
 
 /* NULL with *err. `store` may be NULL: then only counts are kept. */

@@ -205,8 +205,8 @@ def test_stacks_are_those_of_libunwind(build, tmp_path, command):
         pytest.skip("libunwind is not installed")
     shutil.copy(build / "tidemark", tmp_path / "tidemark")
     shutil.copy(library, tmp_path / "libtidemark.so")
-    done = subprocess.run([tmp_path / "tidemark", "record", "-q", "--no-names", "--exact", "-o",
-                           tmp_path / "t.tide", *command], capture_output=True, text=True,
+    done = subprocess.run([tmp_path / "tidemark", "record", "-q", "--native", "--no-names", "--exact",
+                           "-o", tmp_path / "t.tide", *command], capture_output=True, text=True,
                           check=True, timeout=300)
     counts = re.findall(r"XCHECK pid \d+ all (\d+) memo-bad (\d+) walk-bad (\d+)", done.stderr)
     assert counts, done.stderr[-2000:]

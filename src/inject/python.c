@@ -1,0 +1,237 @@
+/* python - see python.h. */
+#include "inject/python.h"
+
+#include "inject/buffer.h"
+#include "inject/elf.h"
+#include "inject/sys.h"
+#include "python/pyframes.h"
+
+#include <dlfcn.h>
+#include <sys/uio.h>
+
+#define CHECK_FRAMES 256 /* of the first stack are checked */
+#define CHECK_LINES 8    /* and so many of their lines */
+#define CHECKS_MOST 3    /* that may fail before we give up */
+
+struct python python;
+
+static _Atomic bool searching, announced;
+static _Atomic unsigned int failures;
+
+/* ---- finding it ---- */
+
+static uintptr_t address_of(const struct elf *e, const char *name)
+{
+    const Elf64_Sym *s = elf_symbol(e, name);
+
+    return s ? e->base + s->st_value : 0;
+}
+
+static uint32_t digits(const char **text)
+{
+    uint32_t value = 0;
+
+    for (; **text >= '0' && **text <= '9' && value < 1000; (*text)++)
+        value = value * 10 + (uint32_t)(**text - '0');
+    if (**text == '.')
+        (*text)++;
+    return value & 255;
+}
+
+/* Before 3.11 there is only a text. */
+static uint32_t version_of(const struct elf *e)
+{
+    uintptr_t at = address_of(e, "Py_Version");
+    const char *text;
+    uint32_t major, minor;
+
+    if (at)
+        return (uint32_t) * (const unsigned long *)at;
+    if (!python.version_text)
+        return 0;
+    text = python.version_text();
+    major = digits(&text);
+    minor = digits(&text);
+    return major << 24 | minor << 16 | digits(&text) << 8;
+}
+
+static void refuse(enum ring_python why)
+{
+    python.refusal = why;
+    atomic_store_explicit(&python.state, PYTHON_REFUSED, memory_order_release);
+}
+
+static void find_ranges(uintptr_t eval, size_t eval_bytes)
+{
+    struct dl_find_object o;
+
+    python.eval_low = eval;
+    python.eval_high = eval + eval_bytes;
+    if (_dl_find_object((void *)eval, &o) == 0) {
+        python.module_low = (uintptr_t)o.dlfo_map_start;
+        python.module_high = (uintptr_t)o.dlfo_map_end;
+    }
+}
+
+static void take_module(const struct elf *e, const Elf64_Sym *eval)
+{
+    const struct py_memory plain = {NULL, NULL};
+    enum py_layout_found found;
+
+    python.runtime = address_of(e, "_PyRuntime");
+    python.runtime_bytes = python.runtime ? elf_symbol(e, "_PyRuntime")->st_size : 0;
+    python.tstate = (void *(*)(void))address_of(e, "PyGILState_GetThisThreadState");
+    python.line = (int (*)(void *, int))address_of(e, "PyCode_Addr2Line");
+    python.version_text = (const char *(*)(void))address_of(e, "Py_GetVersion");
+    python.text_type = address_of(e, "PyUnicode_Type");
+    python.bytes_type = address_of(e, "PyBytes_Type");
+    python.version = version_of(e);
+    find_ranges(e->base + eval->st_value, eval->st_size);
+    found = python.runtime ? py_layout_find(&python.layout, python.version, &plain, python.runtime)
+                           : PY_LAYOUT_UNKNOWN;
+    python.layout.code_type = address_of(e, "PyCode_Type");
+    if (address_of(e, "_Py_NegativeRefcount"))
+        refuse(RING_PYTHON_DEBUG);
+    else if (found == PY_LAYOUT_FREE_THREADED)
+        refuse(RING_PYTHON_FREE);
+    else if (found != PY_LAYOUT_FOUND || !python.tstate || !python.line ||
+             !python.layout.code_type || !python.text_type || !python.bytes_type || !eval->st_size)
+        refuse(RING_PYTHON_UNKNOWN);
+    else
+        atomic_store_explicit(&python.state, PYTHON_FOUND, memory_order_release);
+}
+
+void python_module(const struct link_map *map)
+{
+    const Elf64_Sym *eval;
+    struct elf e;
+
+    if (!(process.control->wants & RING_WANTS_PYTHON) ||
+        atomic_load_explicit(&python.state, memory_order_relaxed) != PYTHON_NONE ||
+        !elf_open(&e, map))
+        return;
+    eval = elf_symbol(&e, "_PyEval_EvalFrameDefault");
+    if (eval && !atomic_exchange(&searching, true))
+        take_module(&e, eval);
+}
+
+void python_start(void)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        python_module(map);
+}
+
+void python_unloaded(void)
+{
+    struct dl_find_object o;
+
+    if (atomic_load(&python.state) == PYTHON_NONE ||
+        (_dl_find_object((void *)python.eval_low, &o) == 0 &&
+         (uintptr_t)o.dlfo_map_start == python.module_low))
+        return;
+    atomic_store(&python.state, PYTHON_NONE);
+    atomic_store(&searching, false);
+    atomic_store(&announced, false);
+}
+
+void python_forked(void)
+{
+    atomic_store(&announced, false);
+}
+
+/* ---- believing it ---- */
+
+static bool read_guarded(void *context, uintptr_t at, void *to, size_t bytes)
+{
+    struct iovec here = {to, bytes}, there = {(void *)at, bytes};
+
+    (void)context;
+    return sys_call(SYS_process_vm_readv, sys_pid(), (long)&here, 1, (long)&there, 1, 0) ==
+           (long)bytes;
+}
+
+static bool has_type(const struct py_memory *m, uintptr_t object, uintptr_t type)
+{
+    uintptr_t seen;
+
+    return py_read_word(m, object + python.layout.type, &seen) && seen == type;
+}
+
+/* Is what the frame refers to of the right types, and its line what the interpreter says? */
+static bool right_frame(const struct py_memory *m, const struct py_frame *f, bool lines)
+{
+    const struct py_layout *l = &python.layout;
+    struct py_code c;
+    uint32_t at;
+    int line;
+
+    if (!py_code_read(l, m, f->code, &c))
+        return false;
+    if (!lines)
+        return true;
+    if (!has_type(m, c.file, python.text_type) || !has_type(m, c.name, python.text_type) ||
+        !has_type(m, c.lines, python.bytes_type))
+        return false;
+    at = py_code_at(l, &c, f->instruction);
+    if (at == UINT32_MAX)
+        return true;
+    line = python.line((void *)f->code, (int)at);
+    return line <= 0 || (uint32_t)line == py_code_line(l, m, &c, f->instruction);
+}
+
+/* Read the whole stack without trust. 1: right, 0: no frame yet, -1: wrong. */
+static int check(uintptr_t tstate)
+{
+    struct py_memory m = {read_guarded, NULL};
+    enum py_step step = PY_FRAME;
+    struct py_walk w;
+    struct py_frame f;
+    unsigned int count = 0;
+
+    if (!py_walk_start(&w, &python.layout, &m, tstate))
+        return -1;
+    while (count < CHECK_FRAMES && (step = py_walk_next(&w, &f)) == PY_FRAME) {
+        if (!right_frame(&m, &f, count < CHECK_LINES))
+            return -1;
+        count++;
+    }
+    return step == PY_BAD ? -1 : count > 0;
+}
+
+static OUTLINE void settle(uintptr_t tstate)
+{
+    int result = check(tstate);
+
+    if (result > 0)
+        atomic_store_explicit(&python.state, PYTHON_READ, memory_order_release);
+    else if (result < 0 && atomic_fetch_add(&failures, 1) + 1 >= CHECKS_MOST)
+        refuse(RING_PYTHON_MISMATCH);
+}
+
+/* ---- telling of it ---- */
+
+static OUTLINE void announce(struct thread *t)
+{
+    int state = atomic_load(&python.state);
+    uint64_t words[4] = {python.version,
+                         state == PYTHON_REFUSED ? python.refusal : RING_PYTHON_READ,
+                         python.runtime, python.runtime_bytes};
+
+    if (!atomic_exchange(&announced, true))
+        buffer_put(t, RING_PYTHON, words, 4, NULL, 0);
+}
+
+bool python_ready(struct thread *t, uintptr_t tstate)
+{
+    int state = atomic_load_explicit(&python.state, memory_order_acquire);
+
+    if (unlikely(state == PYTHON_FOUND)) {
+        settle(tstate);
+        state = atomic_load_explicit(&python.state, memory_order_acquire);
+    }
+    if (state == PYTHON_FOUND)
+        return false;
+    if (unlikely(!atomic_load_explicit(&announced, memory_order_relaxed)))
+        announce(t);
+    return state == PYTHON_READ;
+}

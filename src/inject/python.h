@@ -1,0 +1,72 @@
+/* python - the interpreter in this process, if there is one, and the frames of its threads.
+ *
+ * It is found when a module is seen that defines it: at the start, or when its code first stands on a
+ * stack, so a library that is loaded late is found, too. Its frames are believed once a first reading
+ * of them, with reads that cannot fault, has agreed with the interpreter's own functions.
+ */
+#ifndef INJECT_PYTHON_H
+#define INJECT_PYTHON_H
+
+#include "inject/cfi.h"
+#include "inject/state.h"
+#include "python/layout.h"
+
+#include <link.h>
+
+enum python_state {
+    PYTHON_NONE,  /* none was seen */
+    PYTHON_FOUND, /* not yet checked */
+    PYTHON_READ,
+    PYTHON_REFUSED, /* `refusal` says why */
+};
+
+struct python {
+    _Atomic int state;
+    enum ring_python refusal;
+    struct py_layout layout;
+    uint32_t version;
+    uintptr_t eval_low, eval_high;     /* the function that runs bytecode */
+    uintptr_t module_low, module_high; /* the file that it is in */
+    uintptr_t runtime, runtime_bytes;
+    void *(*tstate)(void);             /* PyGILState_GetThisThreadState: reads a TSS key */
+    int (*line)(void *code, int at);   /* PyCode_Addr2Line */
+    const char *(*version_text)(void); /* Py_GetVersion */
+    uintptr_t text_type, bytes_type;
+};
+
+extern struct python python __attribute__((visibility("hidden")));
+
+/* All modules of the program, at its start. */
+void python_start(void);
+/* A module that was not seen before. */
+void python_module(const struct link_map *map);
+/* Modules have gone: the interpreter, too? */
+void python_unloaded(void);
+/* After a fork: the new process has to say it anew. */
+void python_forked(void);
+
+/* Are this thread's Python frames to be read? For threads that are in their own code, not in a signal
+ * handler. Checks the layout and tells the collector of the interpreter where that is still to do.
+ */
+bool python_ready(struct thread *t, uintptr_t tstate);
+
+/* The calling thread's PyThreadState; 0: it has none. A handler may ask. */
+static inline uintptr_t python_tstate(void)
+{
+    return (uintptr_t)python.tstate();
+}
+
+static inline bool python_any(void)
+{
+    int state = atomic_load_explicit(&python.state, memory_order_acquire);
+
+    return unlikely(state == PYTHON_FOUND || state == PYTHON_READ);
+}
+
+/* Inside the function that runs bytecode? `pc` is a return address. */
+static inline bool python_is_eval(uint64_t pc)
+{
+    return pc - 1 - python.eval_low < python.eval_high - python.eval_low;
+}
+
+#endif

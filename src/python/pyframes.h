@@ -1,0 +1,53 @@
+/* pyframes - the Python functions that a thread is in, and what is known of one, read by offset.
+ *
+ * Nothing is called and nothing is locked. Whoever reads a thread that is not itself, or one that was
+ * interrupted anywhere, gives a py_memory that can fail: 3.11 and 3.12 show a frame before it is
+ * filled and clear it before it is gone.
+ */
+#ifndef PYTHON_PYFRAMES_H
+#define PYTHON_PYFRAMES_H
+
+#include "python/layout.h"
+
+struct py_frame {
+    uintptr_t code;        /* address of its code object */
+    uintptr_t instruction; /* as the frame has it: an address, or before 3.11 a number */
+    bool entry;            /* the outermost frame of one call of the interpreter from C */
+};
+
+struct py_walk {
+    const struct py_layout *layout;
+    const struct py_memory *memory;
+    uintptr_t at; /* the next frame; 0: none */
+};
+
+enum py_step { PY_END, PY_FRAME, PY_BAD };
+
+/* Start at a PyThreadState; false: it cannot be read. */
+bool py_walk_start(struct py_walk *w, const struct py_layout *l, const struct py_memory *m,
+                   uintptr_t tstate);
+
+/* The next frame, innermost first. Frames that are no function's are passed over. */
+enum py_step py_walk_next(struct py_walk *w, struct py_frame *f);
+
+struct py_code { /* addresses of objects */
+    uintptr_t file, name, lines, instructions;
+    int32_t first_line;
+};
+
+/* False: it cannot be read, or is no code object. */
+bool py_code_read(const struct py_layout *l, const struct py_memory *m, uintptr_t code,
+                  struct py_code *c);
+
+/* The byte in its code where a frame stands; UINT32_MAX: it has not started. */
+uint32_t py_code_at(const struct py_layout *l, const struct py_code *c, uintptr_t instruction);
+
+/* The line where a frame stands; 0: not known. */
+uint32_t py_code_line(const struct py_layout *l, const struct py_memory *m, const struct py_code *c,
+                      uintptr_t instruction);
+
+/* A str as UTF-8, as much as fits; how many bytes there are then, without a final zero. */
+size_t py_text(const struct py_layout *l, const struct py_memory *m, uintptr_t text, char *out,
+               size_t room);
+
+#endif
