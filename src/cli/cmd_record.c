@@ -1,11 +1,14 @@
 /* record - run a command with our library in it and in all its children, and keep what they
  * allocated, with stacks, in one trace beside all that `run --record` keeps.
  */
+#include "base/program.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/frame_names.h"
 #include "cli/words.h"
+#include "trace/preload.h"
 #include "watch/collect.h"
+#include "watch/obstacle.h"
 #include "watch/watch.h"
 
 #include <errno.h>
@@ -96,24 +99,17 @@ static int find_library(char out[PATH_MAX], struct err *err)
     return err_code(err, EXIT_OWN, "cannot find " LIBRARY " beside the tool or in ../lib/tidemark");
 }
 
-/* Ours first, then what was to be loaded before. */
-static char **make_environment(struct arena *a, const char *library, const char *ring)
+/* A sanitizer that is to be loaded wants to be the first. NULL: ours as it is. */
+static char **make_environment(struct arena *a, const char *command, const char *library,
+                               const char *ring)
 {
-    const char *before = getenv("LD_PRELOAD");
-    size_t count = 0, kept = 0;
-    char **all;
+    struct preload p = {.library = library, .ring = ring + strlen(RING_ENV "=")};
+    size_t bytes;
 
-    while (environ[count])
-        count++;
-    all = arena_alloc(a, (count + 3) * sizeof(*all));
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
-            strncmp(environ[i], RING_ENV "=", strlen(RING_ENV "=")) != 0)
-            all[kept++] = environ[i];
-    all[kept++] = arena_printf(a, "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-                               before ? before : "");
-    all[kept] = arena_printf(a, "%s", ring);
-    return all;
+    unsetenv(RING_ENV); /* of another recording, in which we run */
+    p.out = obstacle_breaks(command) || program_lists_sanitizer(preload_value(environ));
+    bytes = preload_bytes(&p, environ);
+    return bytes ? preload_make(&p, environ, arena_alloc(a, bytes)) : NULL;
 }
 
 /* ---- the recording ---- */
@@ -170,7 +166,7 @@ static int record(struct arena *a, char *const *argv, const char *path, struct e
         trace_store_close(w.store, &later);
         return err->code = EXIT_OWN, -1;
     }
-    w.environment = make_environment(a, library, collect_environment(w.collect));
+    w.environment = make_environment(a, argv[0], library, collect_environment(w.collect));
     trace_store_fact(w.store, TRACE_OF_RUN, 0, "recorded", exact ? "exact" : "sampled",
                      exact ? 5 : 7);
     failed = watch(&w, a, &result, err);
@@ -222,8 +218,11 @@ const struct command cmd_record = {
         "'tidemark report' answers from it.\n\n"
         "By default allocations are sampled: each byte has the same chance to be noted, and "
         "every number is an estimate with its error. --exact notes every allocation and free.\n\n"
-        "Programs that the library cannot enter (statically linked, 32-bit, set-user-id) run as "
-        "always and are watched from outside; the report names them.",
+        "Programs that the library cannot enter (statically linked, 32-bit, set-user-id, of another "
+        "libc, with a sanitizer) run as always and are watched from outside; the report names "
+        "them. A program with a malloc of its own inside tells of its blocks by tidemark.h.\n\n"
+        "The recorded processes have two variables more in their environment, LD_PRELOAD and "
+        "TIDEMARK_RING, also where a program gives its children another environment.",
     .examples = "tidemark record -o app.tide ./app\n    sampled: cheap enough to leave on\n"
                 "tidemark record --exact make -j4\n    every allocation of every process\n"
                 "tidemark report app.tide peak\n    who held memory at the peak\n",

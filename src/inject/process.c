@@ -9,7 +9,9 @@
 #include "inject/thread.h"
 #include "tidemark.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@ static struct ring_control nobody; /* mode off: what an unrecorded process looks
 static _Atomic uint32_t own_mode;  /* what a process looks at that has paused itself */
 static _Atomic int state;
 static _Atomic bool announced;
+static const char *library; /* its path, as the loader knows it */
 
 struct home home;
 struct process process = {.control = &nobody, .mode = &nobody.mode, .depth = 8};
@@ -71,6 +74,22 @@ static void in_child(void)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+static void find_library(void)
+{
+    struct dl_find_object o;
+
+    if (_dl_find_object((void *)find_library, &o) == 0)
+        library = o.dlfo_link_map->l_name;
+}
+
+bool process_preload(struct preload *out)
+{
+    if (process.control == &nobody || !library)
+        return false;
+    *out = (struct preload){.library = library, .ring = process.ring_path};
+    return true;
+}
+
 static bool keep_path(const char *path)
 {
     if (!path || strncmp(path, "/proc/", 6) || strlen(path) >= sizeof(process.ring_path))
@@ -88,6 +107,7 @@ static bool settle(void)
 
 static bool start(void)
 {
+    find_library();
     return keep_path(getenv(RING_ENV)) && settle() && map_control();
 }
 

@@ -3,6 +3,7 @@
 #define INJECT_PROCESS_H
 
 #include "inject/state.h"
+#include "trace/preload.h"
 
 /* Find the collector; false: it is too early. Without a collector, the mode is off for ever. */
 bool process_ready(void);
@@ -25,6 +26,9 @@ void process_forked(void);
 
 /* Write this process's record if none has; `t` has a fresh ring. */
 void process_announce(struct thread *t);
+
+/* What brings our library into a child; false: this process is not recorded itself. */
+bool process_preload(struct preload *out);
 
 uint32_t process_number(void); /* of this incarnation, given on first use */
 

@@ -49,6 +49,9 @@ static void *early_alloc(size_t size)
     return p;
 }
 
+typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                           const posix_spawnattr_t *, char *const[], char *const[]);
+
 static void *next(const char *name)
 {
     return dlsym(RTLD_NEXT, name);
@@ -77,6 +80,12 @@ void real_find(void)
     r.dlmopen = (void *(*)(Lmid_t, const char *, int))next("dlmopen");
     r.dlsym = dlsym;
     r.dlclose = (int (*)(void *))next("dlclose");
+    r.execve = (int (*)(const char *, char *const[], char *const[]))next("execve");
+    r.execvpe = (int (*)(const char *, char *const[], char *const[]))next("execvpe");
+    r.fexecve = (int (*)(int, char *const[], char *const[]))next("fexecve");
+    r.execveat = (int (*)(int, const char *, char *const[], char *const[], int))next("execveat");
+    r.posix_spawn = (spawn_function *)next("posix_spawn");
+    r.posix_spawnp = (spawn_function *)next("posix_spawnp");
     late_free = (void (*)(void *))next("free");
     r.free = atomic_load(&early_used) ? after_early_free : late_free;
     real = r;

@@ -7,6 +7,7 @@
 #define INJECT_REAL_H
 
 #include <dlfcn.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,14 @@ struct real {
     void *(*dlmopen)(Lmid_t, const char *, int);
     void *(*dlsym)(void *, const char *);
     int (*dlclose)(void *);
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                       const posix_spawnattr_t *, char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const[], char *const[]);
 };
 
 extern struct real real __attribute__((visibility("hidden")));

@@ -7,6 +7,7 @@
 #include "watch/collect.h"
 
 #include "base/memory.h"
+#include "watch/notes.h"
 #include "watch/rings.h"
 
 #include <errno.h>
@@ -268,6 +269,7 @@ static void release_slots(struct collect *c, struct member *m)
         n->nested += atomic_load(&s->nested);
         if (c->states[slot]->tick > m->process.last_ns)
             m->process.last_ns = c->states[slot]->tick;
+        notes_unmap(&c->absorb, c->states[slot]); /* its last record may be one */
         rings_release(&c->rings, slot, c->states[slot]->at);
         regions_free(&c->states[slot]->regions);
         free(c->states[slot]);

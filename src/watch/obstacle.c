@@ -1,46 +1,49 @@
 #include "watch/obstacle.h"
 
-#include <elf.h>
+#include "base/program.h"
+
 #include <fcntl.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEADERS_MOST 64
+#define SCRIPTS_MOST 4 /* that run each other, as in the kernel */
 
-/* A program that names a loader is one that the loader brings libraries into. */
-static bool has_loader(int fd, const Elf64_Ehdr *e)
+static long read_at(int fd, void *to, size_t bytes, uint64_t offset)
 {
-    Elf64_Phdr h;
-
-    for (unsigned int i = 0; i < e->e_phnum && i < HEADERS_MOST; i++)
-        if (pread(fd, &h, sizeof(h), (off_t)(e->e_phoff + i * sizeof(h))) == sizeof(h) &&
-            h.p_type == PT_INTERP)
-            return true;
-    return false;
+    return pread(fd, to, bytes, (off_t)offset);
 }
 
-static const char *obstacle_in(int fd)
+static const struct obstacle obstacles[] = {
+    [PROGRAM_OTHER_MACHINE] = {"it is a 32-bit program or one for another processor", false},
+    [PROGRAM_STATIC] = {"it is statically linked", false},
+    [PROGRAM_OTHER_LOADER] = {"it has another libc than glibc", false},
+    [PROGRAM_SANITIZED] = {"it has a sanitizer, which must be the first to take malloc", false},
+    [PROGRAM_OWN_MALLOC] = {"it has a malloc of its own inside: its maps are recorded, and what it "
+                            "tells by tidemark.h",
+                            true},
+};
+static const struct obstacle other_rights = {"it runs with the rights of another user", false};
+
+/* Who may not open our memory: the file says that it becomes somebody else, or it has already. */
+static bool is_foreign(int pid, int fd)
 {
-    Elf64_Ehdr e;
+    char path[32];
     struct stat st;
 
-    if (pread(fd, &e, sizeof(e), 0) != sizeof(e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
-        return NULL;
-    if (e.e_ident[EI_CLASS] != ELFCLASS64)
-        return "it is a 32-bit program";
-    if (!has_loader(fd, &e))
-        return "it is statically linked";
-    if (fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
-        return "it runs with the rights of another user";
-    return NULL;
+    if (geteuid() != 0 && fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)))
+        return true;
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
-const char *obstacle_of(int pid)
+const struct obstacle *obstacle_of(int pid)
 {
-    const char *obstacle;
+    enum program_kind kind;
+    bool foreign;
     char path[32];
     int fd;
 
@@ -48,7 +51,57 @@ const char *obstacle_of(int pid)
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    obstacle = obstacle_in(fd);
+    kind = program_kind(fd, read_at);
+    foreign = is_foreign(pid, fd);
     close(fd);
-    return obstacle;
+    if (kind < sizeof(obstacles) / sizeof(obstacles[0]) && obstacles[kind].text)
+        return &obstacles[kind];
+    return foreign ? &other_rights : NULL;
+}
+
+static int open_file(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+        return -1;
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* As execvp finds it. */
+static int open_command(const char *command)
+{
+    const char *list = getenv("PATH"), *end;
+    char path[PATH_MAX];
+    int fd = -1;
+
+    if (strchr(command, '/'))
+        return open_file(command);
+    for (list = list ? list : "/bin:/usr/bin"; fd < 0; list = end + 1) {
+        end = list + strcspn(list, ":");
+        if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - list), list, end > list ? "/" : "",
+                     command) < PATH_MAX)
+            fd = open_file(path);
+        if (!*end)
+            break;
+    }
+    return fd;
+}
+
+bool obstacle_breaks(const char *command)
+{
+    enum program_kind kind = PROGRAM_UNKNOWN;
+    char script[256];
+    int fd = open_command(command);
+
+    for (int i = 0; i < SCRIPTS_MOST && fd >= 0; i++) {
+        kind = program_kind(fd, read_at);
+        if (kind != PROGRAM_UNKNOWN || !program_script(fd, read_at, script, sizeof(script)))
+            break;
+        close(fd);
+        fd = open_file(script);
+    }
+    if (fd >= 0)
+        close(fd);
+    return program_refuses(kind);
 }

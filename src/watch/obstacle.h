@@ -2,7 +2,17 @@
 #ifndef WATCH_OBSTACLE_H
 #define WATCH_OBSTACLE_H
 
-/* What keeps the library out of this process, as half a sentence; NULL: nothing that can be seen. */
-const char *obstacle_of(int pid);
+#include <stdbool.h>
+
+struct obstacle {
+    const char *text; /* half a sentence */
+    bool partly;      /* the library is there, but does not see everything */
+};
+
+/* What keeps the library out of this process; NULL: nothing that can be seen. */
+const struct obstacle *obstacle_of(int pid);
+
+/* Whether the program of this command breaks or complains when it is to load our library. */
+bool obstacle_breaks(const char *command);
 
 #endif

@@ -1,7 +1,5 @@
 #include "watch/recorder.h"
 
-#include "watch/obstacle.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +38,6 @@ static uint64_t string_of(struct recorder *r, const char *text)
 static void born(void *context, const struct tree *t, struct watch_process *p, enum trace_born how)
 {
     struct recorder *r = context;
-    const char *obstacle;
     char words[4096];
     size_t len = proc_command(p->pid, words, sizeof(words));
     struct trace_process record = {
@@ -59,10 +56,9 @@ static void born(void *context, const struct tree *t, struct watch_process *p, e
     trace_store_put(r->store, TRACE_PROCESS,
                     trace_store_time(r->store, how == TRACE_BORN_EXECED ? t->now_ns : p->born_ns),
                     FIELDS(record), NULL, 0);
-    obstacle = r->coverage ? obstacle_of(p->pid) : NULL;
-    if (obstacle)
-        trace_store_fact(r->store, TRACE_OF_PROCESS, record.process, "unrecorded", obstacle,
-                         strlen(obstacle));
+    if (r->cover)
+        coverage_born(&r->coverage, record.process, p->pid,
+                      how != TRACE_BORN_FORKED || tree_is_image(t, p));
 }
 
 static void ended(void *context, const struct watch_process *p, enum trace_end how, int status)
@@ -79,7 +75,14 @@ static void ended(void *context, const struct watch_process *p, enum trace_end h
     trace_store_put(r->store, TRACE_PROCESS_END, now, FIELDS(record), NULL, 0);
 }
 
-const struct tree_events recorder_events = {born, ended};
+static void claimed(void *context, const struct watch_process *p)
+{
+    struct recorder *r = context;
+
+    coverage_claimed(&r->coverage, (uint64_t)p->process);
+}
+
+const struct tree_events recorder_events = {born, ended, claimed};
 
 void recorder_fact(struct recorder *r, const char *key, const char *text)
 {
@@ -219,6 +222,8 @@ void recorder_end(struct recorder *r, const struct tree *t, const struct watch_r
     now = trace_store_now(r->store);
     for (int i = 0; i < t->live_count; i++)
         ended(r, &t->all[t->live[i].index], TRACE_END_OUTLIVED, 0);
+    if (r->cover)
+        coverage_end(&r->coverage, r->store, r->processes);
     add(&p, METRIC_PEAK_LOWER, result->peak_lower);
     add(&p, METRIC_PEAK_UPPER, result->peak_upper);
     add(&p, METRIC_PEAK_PSS, result->peak_pss);

@@ -3,13 +3,15 @@
 #define WATCH_RECORDER_H
 
 #include "trace/store.h"
+#include "watch/coverage.h"
 #include "watch/machine.h"
 #include "watch/tree.h"
 
 struct recorder {
     struct trace_store *store; /* NULL: nothing is recorded */
-    bool coverage;             /* say which processes cannot record themselves */
-    uint64_t processes;        /* how many numbers were given */
+    bool cover;                /* say which processes do not record themselves */
+    struct coverage coverage;
+    uint64_t processes; /* how many numbers were given */
     uint64_t flushed_ns;
 };
 

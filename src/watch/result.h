@@ -15,6 +15,7 @@ struct watch_process {
     int pid;
     int parent;  /* index in the result's processes, -1: none */
     int process; /* its number in the trace, from 1 */
+    int before;  /* that of before its last exec, as long as it may still record itself; 0: none */
     char name[32];
     uint64_t start_ticks;
     uint64_t peak_rss, peak_vsz; /* bytes; ABSENT: never seen alive, nothing known */

@@ -4,6 +4,7 @@
 #include "watch/tree_inner.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,10 +230,19 @@ static bool is_copy(const struct tree *t, const struct tree_live *l, uint64_t im
     return at >= 0 && t->live[at].now.image == image;
 }
 
+bool tree_is_image(const struct tree *t, const struct watch_process *p)
+{
+    int own = t->live_of[p - t->all], parent = p->parent < 0 ? -1 : t->live_of[p->parent];
+
+    return own >= 0 && parent >= 0 && t->live[own].now.image && t->live[parent].now.image &&
+           t->live[own].now.image != t->live[parent].now.image;
+}
+
 static void new_incarnation(struct tree *t, int index)
 {
     struct watch_process *p = &t->all[index];
 
+    p->before = t->sources[index] & CLAIMED ? 0 : p->process;
     if (t->events) {
         t->events->ended(t->context, p, TRACE_END_EXECED, 0);
         t->events->born(t->context, t, p, TRACE_BORN_EXECED);
@@ -362,22 +372,58 @@ void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns)
         t->peak_vsz = t->vsz;
 }
 
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 /* A process that ended before it could be read; what it ran is known. */
 static int add_gone(struct tree *t, int pid, const char *file)
 {
     int index = tree_all_add(t, pid, t->all_count ? 0 : -1);
-    const char *base = strrchr(file, '/');
 
     t->all[index].died_ns = t->now_ns;
-    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", base ? base + 1 : file);
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name_in(file));
     if (t->events)
         t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
     return index;
 }
 
+static uint64_t claim(struct tree *t, const struct watch_process *p, int number)
+{
+    struct watch_process then = *p;
+
+    then.process = number;
+    if (t->events)
+        t->events->claimed(t->context, &then);
+    return (uint64_t)number;
+}
+
+/* Whether a process runs another file by now: by name, as its folder may be seen from another root
+ * and the file may have been deleted.
+ */
+static bool has_moved_on(int pid, const char *file)
+{
+    char path[32], now[PATH_MAX];
+    const char *name = name_in(file);
+    size_t bytes = strlen(name);
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    n = readlink(path, now, sizeof(now) - 1);
+    now[n > 0 ? n : 0] = '\0';
+    file = name_in(now);
+    if (n <= 0 || !bytes)
+        return false;
+    return strncmp(file, name, bytes) != 0 || (file[bytes] && strcmp(file + bytes, " (deleted)"));
+}
+
 uint64_t tree_claim(struct tree *t, int pid, const char *file)
 {
-    int index = tree_index_of(t, pid);
+    int index = tree_index_of(t, pid), before;
+    bool moved = false;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
         index = tree_add(t, pid, -1, TRACE_BORN_FORKED);
@@ -390,11 +436,19 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
         if (!proc_read_stat(&l->proc, &l->now))
             note_exec(t, l, &was);
         l->now.minor_faults = ABSENT; /* this was not a reading of its marks */
+        moved = has_moved_on(pid, file);
     }
+    before = t->all[index].before;
+    t->all[index].before = 0;
+    if (moved && before)
+        return claim(t, &t->all[index], before); /* its exec was seen before its first record */
     if (t->sources[index] & CLAIMED)
         new_incarnation(t, index); /* one that came and went by exec between two looks */
     t->sources[index] |= CLAIMED;
-    return (uint64_t)t->all[index].process;
+    before = t->all[index].process;
+    if (moved)
+        new_incarnation(t, index); /* an exec that was not seen */
+    return claim(t, &t->all[index], before);
 }
 
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz)

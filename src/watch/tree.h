@@ -38,6 +38,7 @@ struct tree;
 struct tree_events {
     void (*born)(void *context, const struct tree *t, struct watch_process *p, enum trace_born how);
     void (*ended)(void *context, const struct watch_process *p, enum trace_end how, int status);
+    void (*claimed)(void *context, const struct watch_process *p);
 };
 
 struct tree {
@@ -90,10 +91,13 @@ void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns);
 void tree_settle(struct tree *t);
 void tree_ended(struct tree *t, const struct tree_end *end);
 
-/* The number in the trace of a process that has begun to record itself: of its present incarnation,
- * which is a new one at every call. `file` is what it runs: its name, should it be gone already.
+/* The number in the trace of a process that has begun to record itself: of an incarnation that has
+ * not done so before. `file` is what it ran then; should it be gone already, its name.
  */
 uint64_t tree_claim(struct tree *t, int pid, const char *file);
+
+/* Whether a living process has become another program than the one that forked it, for sure. */
+bool tree_is_image(const struct tree *t, const struct watch_process *p);
 
 /* The marks of a living process, read outside a tick. */
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz);

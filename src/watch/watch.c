@@ -404,7 +404,7 @@ static void prepare(struct watcher *w)
     w->tree.details = w->o->store != NULL;
     w->tree.self = w->o->argv ? getpid() : 0;
     w->recorder.store = w->o->store;
-    w->recorder.coverage = w->o->collect != NULL;
+    w->recorder.cover = w->o->collect != NULL;
     if (w->o->store) {
         w->tree.events = &recorder_events;
         w->tree.context = &w->recorder;

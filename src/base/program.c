@@ -1,0 +1,265 @@
+/* program - see program.h.
+ *
+ * Symbols are looked up as the loader does it, by the hash table of the dynamic section: some ten
+ * short reads for a program of any size. A program that defines malloc always exports it, since
+ * libc asks for it.
+ */
+#include "base/program.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define LOADER "ld-linux-x86-64.so.2"
+#define HEADERS_MOST 64
+#define LOADS_MOST 12
+#define DYNAMIC_MOST 512
+#define CHAIN_MOST 4096
+#define NAME_MOST 64
+
+struct load {
+    uint64_t address, bytes, offset;
+};
+
+struct file {
+    int fd;
+    program_read *read;
+    struct load loads[LOADS_MOST];
+    unsigned int load_count;
+    uint64_t dynamic, dynamic_count; /* offset, entries */
+    uint64_t strings, symbols, hash; /* addresses; 0: there are none */
+    bool sanitized;
+};
+
+static bool get(const struct file *f, void *to, size_t bytes, uint64_t offset)
+{
+    return f->read(f->fd, to, bytes, offset) == (long)bytes;
+}
+
+/* Where in the file an address of the loaded program is. */
+static bool offset_of(const struct file *f, uint64_t address, uint64_t *offset)
+{
+    for (unsigned int i = 0; i < f->load_count; i++) {
+        const struct load *l = &f->loads[i];
+
+        if (address >= l->address && address - l->address < l->bytes) {
+            *offset = l->offset + (address - l->address);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool get_at(const struct file *f, void *to, size_t bytes, uint64_t address)
+{
+    uint64_t offset;
+
+    return offset_of(f, address, &offset) && get(f, to, bytes, offset);
+}
+
+/* A text, cut where it is too long. */
+static size_t get_text(const struct file *f, char out[NAME_MOST], uint64_t address)
+{
+    uint64_t offset;
+    long got = offset_of(f, address, &offset) ? f->read(f->fd, out, NAME_MOST - 1, offset) : 0;
+
+    out[got > 0 ? got : 0] = '\0';
+    return strlen(out);
+}
+
+static const char *last_part(const char *path, size_t bytes)
+{
+    const char *at = path + bytes;
+
+    while (at > path && at[-1] != '/')
+        at--;
+    return at;
+}
+
+static bool begins(const char *text, size_t bytes, const char *with)
+{
+    return bytes >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_sanitizer(const char *path, size_t bytes)
+{
+    static const char *const names[] = {
+        "libasan.so",       "libtsan.so",         "liblsan.so",
+        "libhwasan.so",     "libclang_rt.asan",   "libclang_rt.tsan",
+        "libclang_rt.lsan", "libclang_rt.hwasan", "libclang_rt.msan",
+    };
+    const char *name = last_part(path, bytes);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (begins(name, bytes - (size_t)(name - path), names[i]))
+            return true;
+    return false;
+}
+
+bool program_lists_sanitizer(const char *list)
+{
+    for (; list && *list; list += strcspn(list, ": ")) {
+        list += strspn(list, ": ");
+        if (is_sanitizer(list, strcspn(list, ": ")))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the dynamic section ---- */
+
+static void take_needed(struct file *f, uint64_t string)
+{
+    char name[NAME_MOST];
+    size_t bytes = get_text(f, name, f->strings + string);
+
+    f->sanitized |= is_sanitizer(name, bytes);
+}
+
+static bool dynamic_entry(const struct file *f, uint64_t i, Elf64_Dyn *d)
+{
+    return i < f->dynamic_count && get(f, d, sizeof(*d), f->dynamic + i * sizeof(*d)) &&
+           d->d_tag != DT_NULL;
+}
+
+static void read_dynamic(struct file *f)
+{
+    Elf64_Dyn d;
+
+    for (uint64_t i = 0; dynamic_entry(f, i, &d); i++)
+        if (d.d_tag == DT_STRTAB)
+            f->strings = d.d_un.d_ptr;
+        else if (d.d_tag == DT_SYMTAB)
+            f->symbols = d.d_un.d_ptr;
+        else if (d.d_tag == DT_GNU_HASH)
+            f->hash = d.d_un.d_ptr;
+    for (uint64_t i = 0; f->strings && dynamic_entry(f, i, &d); i++)
+        if (d.d_tag == DT_NEEDED)
+            take_needed(f, d.d_un.d_val);
+}
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t h = 5381;
+
+    for (; *name; name++)
+        h = h * 33 + (unsigned char)*name;
+    return h;
+}
+
+static bool is_symbol(const struct file *f, uint32_t index, const char *name)
+{
+    char found[NAME_MOST];
+    Elf64_Sym s;
+
+    if (!get_at(f, &s, sizeof(s), f->symbols + index * sizeof(s)))
+        return false;
+    get_text(f, found, f->strings + s.st_name);
+    return s.st_shndx != SHN_UNDEF && strcmp(found, name) == 0;
+}
+
+/* Whether the program defines this name for others. */
+static bool defines(const struct file *f, const char *name)
+{
+    uint32_t head[4], index, link, hash = hash_of(name); /* buckets, first symbol, filter words */
+    uint64_t buckets;
+
+    if (!f->hash || !f->symbols || !get_at(f, head, sizeof(head), f->hash) || !head[0])
+        return false;
+    buckets = f->hash + sizeof(head) + (uint64_t)head[2] * 8;
+    if (!get_at(f, &index, sizeof(index), buckets + hash % head[0] * 4) || index < head[1])
+        return false;
+    for (unsigned int i = 0; i < CHAIN_MOST; i++, index++) {
+        uint64_t at = buckets + ((uint64_t)head[0] + (index - head[1])) * 4;
+
+        if (!get_at(f, &link, sizeof(link), at))
+            return false;
+        if ((link | 1) == (hash | 1) && is_symbol(f, index, name))
+            return true;
+        if (link & 1)
+            return false;
+    }
+    return false;
+}
+
+static enum program_kind kind_of_symbols(struct file *f)
+{
+    static const char *const runtimes[] = {"__asan_init", "__tsan_init", "__msan_init",
+                                           "__hwasan_init", "__lsan_init"};
+
+    read_dynamic(f);
+    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]) && !f->sanitized; i++)
+        f->sanitized = defines(f, runtimes[i]);
+    if (f->sanitized)
+        return PROGRAM_SANITIZED;
+    return defines(f, "malloc") ? PROGRAM_OWN_MALLOC : PROGRAM_PLAIN;
+}
+
+/* ---- the file ---- */
+
+static bool is_our_loader(const struct file *f, const Elf64_Phdr *h)
+{
+    char path[4 * NAME_MOST];
+    size_t bytes = h->p_filesz;
+    const char *name;
+
+    if (!bytes || bytes > sizeof(path) || !get(f, path, bytes, h->p_offset))
+        return false;
+    path[bytes - 1] = '\0';
+    bytes = strlen(path);
+    name = last_part(path, bytes);
+    return strcmp(name, LOADER) == 0;
+}
+
+enum program_kind program_kind(int fd, program_read *read)
+{
+    struct file f = {.fd = fd, .read = read};
+    bool loader = false, ours = false;
+    Elf64_Ehdr e;
+    Elf64_Phdr h;
+
+    if (!get(&f, &e, sizeof(e), 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+        return PROGRAM_UNKNOWN;
+    if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64)
+        return PROGRAM_OTHER_MACHINE;
+    for (unsigned int i = 0; i < e.e_phnum && i < HEADERS_MOST; i++) {
+        if (!get(&f, &h, sizeof(h), e.e_phoff + i * sizeof(h)))
+            return PROGRAM_UNKNOWN;
+        if (h.p_type == PT_INTERP) {
+            loader = true;
+            ours = is_our_loader(&f, &h);
+        } else if (h.p_type == PT_DYNAMIC) {
+            f.dynamic = h.p_offset;
+            f.dynamic_count = h.p_filesz / sizeof(Elf64_Dyn);
+            if (f.dynamic_count > DYNAMIC_MOST)
+                f.dynamic_count = DYNAMIC_MOST;
+        } else if (h.p_type == PT_LOAD && f.load_count < LOADS_MOST) {
+            f.loads[f.load_count++] = (struct load){h.p_vaddr, h.p_filesz, h.p_offset};
+        }
+    }
+    if (!loader)
+        return PROGRAM_STATIC;
+    return ours ? kind_of_symbols(&f) : PROGRAM_OTHER_LOADER;
+}
+
+bool program_script(int fd, program_read *read, char *out, size_t room)
+{
+    long got = read(fd, out, room, 0);
+    size_t bytes = got > 0 ? (size_t)got : 0, from = 2, to;
+
+    if (bytes < 3 || out[0] != '#' || out[1] != '!')
+        return false;
+    while (from < bytes && (out[from] == ' ' || out[from] == '\t'))
+        from++;
+    for (to = from; to < bytes && !strchr(" \t\n", out[to]); to++)
+        ;
+    if (to == from || to == room) /* cut: a longer name than there is room for */
+        return false;
+    memmove(out, out + from, to - from);
+    out[to - from] = '\0';
+    return true;
+}
+
+bool program_refuses(enum program_kind kind)
+{
+    return kind >= PROGRAM_SANITIZED;
+}
