@@ -32,7 +32,7 @@ static void tell(struct thread *t, const struct py_memory *m, uintptr_t address,
                  const struct py_code *c, uint32_t number)
 {
     const struct py_layout *l = &python.layout;
-    char text[FILE_MOST + NAME_MOST];
+    char *text = t->text;
     size_t file = py_text(l, m, c->file, text, FILE_MOST);
     size_t bytes = file + py_text(l, m, c->name, text + file, NAME_MOST);
     uint64_t words[3] = {address, c->first_line > 0 ? (uint64_t)c->first_line : 0,

@@ -21,36 +21,79 @@ static uint64_t stir(uint64_t h, uint64_t value)
     return h ^ h >> 32;
 }
 
-/* Of a frame: a code's address may be used again, but hardly with the same table of lines. */
-static bool identity(const struct py_memory *m, const struct py_frame *f, uint64_t *hash)
+/* A walk from the thread's innermost frame. Its own PyThreadState can be read as it is; what that points
+ * to is a word of its stack, or of a frame that is not ready.
+ */
+static bool start(struct py_walk *w, const struct py_memory *m, uintptr_t tstate)
 {
-    uintptr_t lines;
+    const struct py_layout *l = &python.layout;
 
-    if (!py_read_word(m, f->code + python.layout.code_lines, &lines))
+    if (!m->read)
+        return py_walk_start(w, l, m, tstate);
+    *w = (struct py_walk){l, m, *(const volatile uintptr_t *)(tstate + l->tstate_frame)};
+    return l->cframe_frame == PY_ABSENT || !w->at ||
+           py_read_word(m, w->at + l->cframe_frame, &w->at);
+}
+
+/* Fetch the codes of the innermost frames, all at once. */
+static void fetch_codes(struct glimpse *g, const struct py_memory *m, uintptr_t tstate)
+{
+    unsigned int count = 0;
+    struct py_walk w;
+    struct py_frame f;
+
+    if (!start(&w, m, tstate))
+        return;
+    while (count < GLIMPSE_PIECES && py_walk_next(&w, &f) == PY_FRAME)
+        g->pieces[count++] = f.code;
+    glimpse_fetch(g, count, python.layout.code_bytes);
+}
+
+/* Of a frame: a code's address may be used again, but hardly with the same table of lines. */
+static bool identity(const struct py_memory *m, const struct py_frame *f, bool outer,
+                     uint64_t *hash)
+{
+    const struct py_layout *l = &python.layout;
+    uintptr_t lines = 0, type;
+
+    if (m->read && !outer && (!py_read_word(m, f->code + l->type, &type) || type != l->code_type))
+        return false;
+    if (!outer && !py_read_word(m, f->code + l->code_lines, &lines))
         return false;
     *hash = stir(stir(stir(0, f->code), f->instruction), lines);
     return true;
 }
 
-struct mixed_sight mixed_look(const struct py_memory *m, uintptr_t tstate)
+static enum py_step look_on(struct thread *t, const struct py_memory *m, struct py_walk *w,
+                            struct mixed_sight *s)
 {
-    struct mixed_sight s = {0};
-    enum py_step step = PY_BAD;
-    struct py_walk w;
+    enum py_step step = PY_END;
     struct py_frame f;
     uint64_t one;
 
-    if (py_walk_start(&w, &python.layout, m, tstate)) {
-        while (s.count < STEPS_MOST && (step = py_walk_next(&w, &f)) == PY_FRAME) {
-            if (!identity(m, &f, &one)) {
-                step = PY_BAD;
-                break;
-            }
-            s.hash = stir(s.hash, one + f.entry);
-            s.count++;
+    while (s->count < STEPS_MOST && (step = py_walk_next(w, &f)) == PY_FRAME) {
+        /* A code that must be fetched alone is too dear; a caller lives as long as it is one. */
+        if (!identity(m, &f, m->read && s->count >= GLIMPSE_PIECES, &one))
+            return PY_BAD;
+        if (!s->count) {
+            t->python_code = f.code;
+            t->python_at = f.instruction;
         }
+        s->hash = stir(s->hash, one + f.entry);
+        s->count++;
     }
-    s.bad = step == PY_BAD;
+    return step;
+}
+
+struct mixed_sight mixed_look(struct thread *t, const struct py_memory *m, uintptr_t tstate)
+{
+    struct mixed_sight s = {0};
+    struct py_walk w;
+
+    t->python_code = 0;
+    if (m->read)
+        fetch_codes(&t->glimpse, m, tstate);
+    s.bad = !start(&w, m, tstate) || look_on(t, m, &w, &s) == PY_BAD;
     return s;
 }
 
@@ -61,6 +104,16 @@ struct
     size_t inner, outer, left_out, entries_left_out;
 };
 
+static void turn_around(uint64_t *frames, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        uint64_t kept = frames[i];
+
+        frames[i] = frames[count - 1 - i];
+        frames[count - 1 - i] = kept;
+    }
+}
+
 /* Keep both ends: the first of them, and the last in a ring. */
 static struct sides collect(struct thread *t, const struct py_memory *m, uintptr_t tstate)
 {
@@ -70,7 +123,7 @@ static struct sides collect(struct thread *t, const struct py_memory *m, uintptr
     struct py_walk w;
     struct py_frame f;
 
-    if (!py_walk_start(&w, &python.layout, m, tstate))
+    if (!start(&w, m, tstate))
         return s;
     for (unsigned int i = 0; i < STEPS_MOST && py_walk_next(&w, &f) == PY_FRAME; i++) {
         uint64_t frame, *to = s.inner < most ? &inner[s.inner] : &outer[seen % room];
@@ -91,11 +144,9 @@ static struct sides collect(struct thread *t, const struct py_memory *m, uintptr
     s.outer = seen < room ? seen : room;
     s.left_out = seen - s.outer;
     if (seen > room) { /* the ring into order */
-        uint64_t ordered[RING_DEPTH_MOST / 4];
-
-        for (size_t i = 0; i < room; i++)
-            ordered[i] = outer[(seen + i) % room];
-        memcpy(outer, ordered, room * sizeof(*outer));
+        turn_around(outer, seen % room);
+        turn_around(outer + seen % room, room - seen % room);
+        turn_around(outer, room);
     }
     return s;
 }
@@ -165,16 +216,6 @@ static void merge_inner(struct merge *g, size_t from, size_t to)
             skip = put_call(g);
         else
             put(g, g->native[i]);
-    }
-}
-
-static void turn_around(uint64_t *frames, size_t count)
-{
-    for (size_t i = 0; i < count / 2; i++) {
-        uint64_t kept = frames[i];
-
-        frames[i] = frames[count - 1 - i];
-        frames[count - 1 - i] = kept;
     }
 }
 

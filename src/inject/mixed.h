@@ -12,7 +12,8 @@ struct mixed_sight {
     bool bad; /* it broke off: only the frames up to there are known */
 };
 
-struct mixed_sight mixed_look(const struct py_memory *m, uintptr_t tstate);
+/* By plain loads, or through t->glimpse when `m` reads so. */
+struct mixed_sight mixed_look(struct thread *t, const struct py_memory *m, uintptr_t tstate);
 
 /* Put Python frames into the native ones, `count` of t->frames. The frames are left in t->mixed; how
  * many there are. Codes that the collector does not know yet are told to it.

@@ -4,10 +4,10 @@
 #include "inject/buffer.h"
 #include "inject/elf.h"
 #include "inject/sys.h"
+#include "python/opcodes.h"
 #include "python/pyframes.h"
 
 #include <dlfcn.h>
-#include <sys/uio.h>
 
 #define CHECK_FRAMES 256 /* of the first stack are checked */
 #define CHECK_LINES 8    /* and so many of their lines */
@@ -85,6 +85,9 @@ static void take_module(const struct elf *e, const Elf64_Sym *eval)
     python.version_text = (const char *(*)(void))address_of(e, "Py_GetVersion");
     python.text_type = address_of(e, "PyUnicode_Type");
     python.bytes_type = address_of(e, "PyBytes_Type");
+    python.finalizing = (int (*)(void))address_of(e, "_Py_IsFinalizing");
+    if (!python.finalizing)
+        python.finalizing = (int (*)(void))address_of(e, "Py_IsFinalizing");
     python.version = version_of(e);
     find_ranges(e->base + eval->st_value, eval->st_size);
     found = python.runtime ? py_layout_find(&python.layout, python.version, &plain, python.runtime)
@@ -95,7 +98,8 @@ static void take_module(const struct elf *e, const Elf64_Sym *eval)
     else if (found == PY_LAYOUT_FREE_THREADED)
         refuse(RING_PYTHON_FREE);
     else if (found != PY_LAYOUT_FOUND || !python.tstate || !python.line ||
-             !python.layout.code_type || !python.text_type || !python.bytes_type || !eval->st_size)
+             !python.layout.code_type || !python.text_type || !python.bytes_type ||
+             !python.finalizing || !eval->st_size)
         refuse(RING_PYTHON_UNKNOWN);
     else
         atomic_store_explicit(&python.state, PYTHON_FOUND, memory_order_release);
@@ -141,15 +145,6 @@ void python_forked(void)
 
 /* ---- believing it ---- */
 
-static bool read_guarded(void *context, uintptr_t at, void *to, size_t bytes)
-{
-    struct iovec here = {to, bytes}, there = {(void *)at, bytes};
-
-    (void)context;
-    return sys_call(SYS_process_vm_readv, sys_pid(), (long)&here, 1, (long)&there, 1, 0) ==
-           (long)bytes;
-}
-
 static bool has_type(const struct py_memory *m, uintptr_t object, uintptr_t type)
 {
     uintptr_t seen;
@@ -158,7 +153,8 @@ static bool has_type(const struct py_memory *m, uintptr_t object, uintptr_t type
 }
 
 /* Is what the frame refers to of the right types, and its line what the interpreter says? */
-static bool right_frame(const struct py_memory *m, const struct py_frame *f, bool lines)
+static bool right_frame(const struct py_memory *m, const struct py_frame *f, bool lines,
+                        bool interrupted)
 {
     const struct py_layout *l = &python.layout;
     struct py_code c;
@@ -173,16 +169,16 @@ static bool right_frame(const struct py_memory *m, const struct py_frame *f, boo
         !has_type(m, c.lines, python.bytes_type))
         return false;
     at = py_code_at(l, &c, f->instruction);
-    if (at == UINT32_MAX)
+    if (at == UINT32_MAX || interrupted)
         return true;
     line = python.line((void *)f->code, (int)at);
     return line <= 0 || (uint32_t)line == py_code_line(l, m, &c, f->instruction);
 }
 
 /* Read the whole stack without trust. 1: right, 0: no frame yet, -1: wrong. */
-static int check(uintptr_t tstate)
+static int check(uintptr_t tstate, bool interrupted)
 {
-    struct py_memory m = {read_guarded, NULL};
+    struct py_memory m = {glimpse_allowed() ? glimpse_read_once : NULL, NULL};
     enum py_step step = PY_FRAME;
     struct py_walk w;
     struct py_frame f;
@@ -191,20 +187,21 @@ static int check(uintptr_t tstate)
     if (!py_walk_start(&w, &python.layout, &m, tstate))
         return -1;
     while (count < CHECK_FRAMES && (step = py_walk_next(&w, &f)) == PY_FRAME) {
-        if (!right_frame(&m, &f, count < CHECK_LINES))
+        if (!right_frame(&m, &f, count < CHECK_LINES, interrupted))
             return -1;
         count++;
     }
     return step == PY_BAD ? -1 : count > 0;
 }
 
-static OUTLINE void settle(uintptr_t tstate)
+/* A thread that was interrupted may be between two states, which says nothing of the layout. */
+static OUTLINE void settle(uintptr_t tstate, bool interrupted)
 {
-    int result = check(tstate);
+    int result = interrupted && !glimpse_allowed() ? 0 : check(tstate, interrupted);
 
     if (result > 0)
         atomic_store_explicit(&python.state, PYTHON_READ, memory_order_release);
-    else if (result < 0 && atomic_fetch_add(&failures, 1) + 1 >= CHECKS_MOST)
+    else if (result < 0 && !interrupted && atomic_fetch_add(&failures, 1) + 1 >= CHECKS_MOST)
         refuse(RING_PYTHON_MISMATCH);
 }
 
@@ -221,12 +218,12 @@ static OUTLINE void announce(struct thread *t)
         buffer_put(t, RING_PYTHON, words, 4, NULL, 0);
 }
 
-bool python_ready(struct thread *t, uintptr_t tstate)
+bool python_ready(struct thread *t, uintptr_t tstate, bool interrupted)
 {
     int state = atomic_load_explicit(&python.state, memory_order_acquire);
 
     if (unlikely(state == PYTHON_FOUND)) {
-        settle(tstate);
+        settle(tstate, interrupted);
         state = atomic_load_explicit(&python.state, memory_order_acquire);
     }
     if (state == PYTHON_FOUND)
@@ -234,4 +231,46 @@ bool python_ready(struct thread *t, uintptr_t tstate)
     if (unlikely(!atomic_load_explicit(&announced, memory_order_relaxed)))
         announce(t);
     return state == PYTHON_READ;
+}
+
+void python_torn(struct thread *t)
+{
+    atomic_fetch_add_explicit(&t->slot->torn, 1, memory_order_relaxed);
+}
+
+uintptr_t python_own_tstate(const struct thread *t)
+{
+    if (unlikely(python.finalizing()) && t->tid != sys_pid())
+        return 0;
+    return python_tstate();
+}
+
+static bool at_call(struct thread *t)
+{
+    const struct py_layout *l = &python.layout;
+    struct py_memory m = {glimpse_read_kept, &t->glimpse};
+    uintptr_t at = t->python_at;
+    struct py_code c;
+    uint8_t opcode;
+
+    if (l->lines != PY_LINES_LOCATIONS) {
+        if (!py_code_read(l, &m, t->python_code, &c) ||
+            py_code_at(l, &c, t->python_at) == UINT32_MAX)
+            return false;
+        at = c.instructions + l->bytes_data + py_code_at(l, &c, t->python_at);
+    }
+    return py_read(&m, at, &opcode, 1) && py_opcode_calls(python.version, opcode);
+}
+
+struct python_place python_place(struct thread *t, uintptr_t pc)
+{
+    struct python_place p = {0};
+
+    if (!python_any())
+        return p;
+    p.in_eval = python_is_eval(pc + 1);
+    p.in_module = pc - python.module_low < python.module_high - python.module_low;
+    p.python = t->python_code != 0;
+    p.calling = p.python && at_call(t);
+    return p;
 }

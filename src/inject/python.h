@@ -32,6 +32,7 @@ struct python {
     int (*line)(void *code, int at);   /* PyCode_Addr2Line */
     const char *(*version_text)(void); /* Py_GetVersion */
     uintptr_t text_type, bytes_type;
+    int (*finalizing)(void); /* _Py_IsFinalizing */
 };
 
 extern struct python python __attribute__((visibility("hidden")));
@@ -45,16 +46,32 @@ void python_unloaded(void);
 /* After a fork: the new process has to say it anew. */
 void python_forked(void);
 
-/* Are this thread's Python frames to be read? For threads that are in their own code, not in a signal
- * handler. Checks the layout and tells the collector of the interpreter where that is still to do.
+/* Are this thread's Python frames to be read? Checks the layout and tells the collector of the
+ * interpreter where that is still to do. `interrupted`: by a signal whose handler asks.
  */
-bool python_ready(struct thread *t, uintptr_t tstate);
+bool python_ready(struct thread *t, uintptr_t tstate, bool interrupted);
+
+/* A thread's frames could not be read: it was interrupted between two states. Counted. */
+void python_torn(struct thread *t);
 
 /* The calling thread's PyThreadState; 0: it has none. A handler may ask. */
 static inline uintptr_t python_tstate(void)
 {
     return (uintptr_t)python.tstate();
 }
+
+/* The same, if it can be relied on: an interpreter that ends frees those of all other threads. */
+uintptr_t python_own_tstate(const struct thread *t);
+
+struct python_place { /* where a thread was interrupted */
+    bool python;      /* it runs Python: the stack has frames of it */
+    bool in_eval;     /* in the function that runs bytecode */
+    bool in_module;   /* in the interpreter's own file */
+    bool calling;     /* its innermost frame stands at an instruction that calls something */
+};
+
+/* After unwind_interrupted, in the same handler. */
+struct python_place python_place(struct thread *t, uintptr_t pc);
 
 static inline bool python_any(void)
 {

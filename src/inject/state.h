@@ -7,6 +7,7 @@
 #ifndef INJECT_STATE_H
 #define INJECT_STATE_H
 
+#include "inject/glimpse.h"
 #include "inject/lookup.h"
 #include "trace/ring.h"
 
@@ -90,6 +91,9 @@ struct thread {            /* private memory, most of it never touched */
     struct numbered joined[NUMBERED]; /* stacks by native part and Python frames */
     uint64_t python_frames[RING_DEPTH_MOST + 8];
     uint64_t mixed[MIXED_MOST];
+    uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
+    char text[RING_TEXT_MOST];
+    struct glimpse glimpse;
 };
 
 struct local {             /* TLS */

@@ -183,12 +183,16 @@ static size_t walk_again(struct thread *t, struct caller c)
 static uint32_t join(struct thread *t, struct caller c, uint32_t native, const struct py_memory *m,
                      uintptr_t tstate)
 {
-    struct mixed_sight sight = tstate ? mixed_look(m, tstate) : (struct mixed_sight){0};
+    struct mixed_sight sight = tstate ? mixed_look(t, m, tstate) : (struct mixed_sight){0};
     uint64_t key = (sight.hash ^ (uint64_t)native << 32 ^ native) * 0x9e3779b97f4a7c15u | 1;
     struct numbered *near = &t->joined[(key >> 20) % NUMBERED];
     size_t count = t->walked;
     uint32_t stack;
 
+    if (sight.bad) {
+        python_torn(t);
+        return join(t, c, native, m, 0);
+    }
     if (near->hash == key)
         return (uint32_t)near->number;
     if (!count)
@@ -205,15 +209,15 @@ static uint32_t join(struct thread *t, struct caller c, uint32_t native, const s
 }
 
 /* Does the thread run Python? From the first time on, its memo has numbers of native parts. */
-static bool runs_python(struct thread *t, uintptr_t *tstate)
+static bool runs_python(struct thread *t, uintptr_t *tstate, bool interrupted)
 {
-    *tstate = python_tstate();
+    *tstate = python_own_tstate(t);
     if (likely(t->python)) {
-        if (*tstate && !python_ready(t, *tstate))
+        if (*tstate && !python_ready(t, *tstate, interrupted))
             *tstate = 0;
         return true;
     }
-    if (!*tstate || !python_ready(t, *tstate))
+    if (!*tstate || !python_ready(t, *tstate, interrupted))
         return false;
     t->python = true;
     atomic_store_explicit(&t->slot->python, *tstate, memory_order_relaxed);
@@ -225,7 +229,7 @@ static OUTLINE uint32_t python_stack(struct thread *t, struct caller c)
 {
     const struct py_memory plain = {NULL, NULL};
     uintptr_t tstate;
-    bool mixed = runs_python(t, &tstate);
+    bool mixed = runs_python(t, &tstate, false);
     uint32_t native;
 
     t->walked = 0;
@@ -238,6 +242,28 @@ uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rb
     if (python_any())
         return python_stack(t, (struct caller){pc, sp, rbp});
     return native_stack(t, pc, sp, rbp);
+}
+
+/* The interpreter may have been in the middle of making or clearing a frame. */
+static OUTLINE uint32_t interrupted_python(struct thread *t, struct caller c)
+{
+    struct py_memory m = glimpse_begin(&t->glimpse);
+    uintptr_t tstate;
+    bool mixed = runs_python(t, &tstate, true);
+    uint32_t native;
+
+    t->walked = 0;
+    t->python_code = 0;
+    native = native_stack(t, c.pc, c.sp, c.rbp);
+    return mixed ? join(t, c, native, &m, glimpse_allowed() ? tstate : 0) : native;
+}
+
+/* An address is taken as one after a call, which is looked up one byte before. */
+uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+{
+    if (python_any())
+        return interrupted_python(t, (struct caller){pc + 1, sp, rbp});
+    return native_stack(t, pc + 1, sp, rbp);
 }
 
 void unwind_forget(struct thread *t)

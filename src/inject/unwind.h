@@ -7,6 +7,9 @@
 /* The stack of the call, or 0 (too many stacks). Never faults, never allocates, keeps errno. */
 uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
 
+/* The same for a thread that a signal interrupted, where the registers are not those of a call. */
+uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+
 /* Modules may have gone: what the thread remembers of them is void. */
 void unwind_forget(struct thread *t);
 
