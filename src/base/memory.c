@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void *checked(void *p)
@@ -23,4 +24,12 @@ void *memory_resize(void *old, size_t bytes)
 void *memory_zeroed(size_t bytes)
 {
     return checked(calloc(1, bytes ? bytes : 1));
+}
+
+void *memory_pages(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                   -1, 0);
+
+    return checked(p == MAP_FAILED ? NULL : p);
 }

@@ -17,8 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 12       /* words: far enough for memory to answer */
-#define LINES_AHEAD 48 /* the same for the ring itself, which is in the other CPU's cache */
+#define AHEAD_LEAST 24 /* words: far enough for memory to answer */
+#define AHEAD_MOST 48
+#define LINES_AHEAD 48 /* further on: the ring itself, which is in the other CPU's cache */
+
+/* On the way of every event: the compiler would not inline it, as it is called elsewhere as well. */
+#define HOT inline __attribute__((always_inline))
 
 static __attribute__((noinline)) struct batch *open_batch(struct absorb *a, struct absorb_ring *r)
 {
@@ -89,20 +93,27 @@ static bool is_of(const struct block *block, const struct absorb_ring *r)
     return block->thread == (r->thread & 0xffff);
 }
 
-static inline void end_block(struct absorb *a, struct absorb_ring *r, const struct block *block)
+static __attribute__((noinline)) void end_sample(struct absorb *a, struct absorb_ring *r,
+                                                 uint64_t address)
+{
+    struct trace_free fields = {r->thread, address, 0};
+
+    r->process->counts.frees++;
+    if (a->store)
+        trace_store_put(a->store, TRACE_FREE, r->tick, (const uint64_t *)&fields, 3, NULL, 0);
+}
+
+static HOT void end_block(struct absorb *a, struct absorb_ring *r, uint64_t address,
+                          const struct block *block)
 {
     struct absorb_process *p = r->process;
-    uint64_t lived = (uint64_t)(units(r->tick) - block->birth) * BLOCK_TIME;
-    struct trace_free fields = {r->thread, block->address, 0};
+    uint32_t now = units(r->tick);
+    uint64_t lived = now < block->birth ? 0 : (uint64_t)(now - block->birth) * BLOCK_TIME;
 
     if (block->info == ABSORB_SAMPLED) {
-        p->counts.frees++;
-        if (a->store)
-            trace_store_put(a->store, TRACE_FREE, r->tick, (const uint64_t *)&fields, 3, NULL, 0);
+        end_sample(a, r, address);
         return;
     }
-    if (units(r->tick) < block->birth)
-        lived = 0;
     batch_free(batch_of(a, r), block->info,
                batch_fate(is_of(block, r), r->order - block->order, lived));
     p->counts.frees++;
@@ -110,29 +121,22 @@ static inline void end_block(struct absorb *a, struct absorb_ring *r, const stru
     p->counts.live_blocks--;
 }
 
-static void owe(struct absorb_process *p, const struct block *block)
-{
-    struct block *owed = blocks_add(&p->owed, block->address);
-    uint32_t count = owed->info ? owed->owed : 0;
-
-    *owed = *block;
-    owed->owed = count + 1;
-}
-
-static inline void alloc(struct absorb *a, struct absorb_ring *r, uint64_t address, uint32_t stack,
-                         uint64_t bytes, unsigned int origin)
+static HOT void alloc(struct absorb *a, struct absorb_ring *r, uint64_t first, uint32_t stack,
+                      uint64_t bytes)
 {
     struct absorb_process *p = r->process;
+    uint64_t address = first >> 16;
     uint32_t info = infos_find(&p->infos, stack, bytes);
     struct block *block = blocks_add(&p->blocks, address);
 
     if (!info)
-        info = infos_add(&p->infos, stack, bytes, stackmap_stack(&p->stacks, stack), origin);
+        info = infos_add(&p->infos, stack, bytes, stackmap_stack(&p->stacks, stack),
+                         (unsigned int)(first >> 5) & 0x7ff);
     r->order++;
     count_alloc(p, bytes);
     if (block->info) {
-        end_block(a, r, block);
-        owe(p, block);
+        end_block(a, r, address, block);
+        owed_add(&p->owed, address, block);
     }
     batch_alloc(batch_of(a, r), info);
     block->info = info;
@@ -141,7 +145,8 @@ static inline void alloc(struct absorb *a, struct absorb_ring *r, uint64_t addre
     block->birth = units(r->tick);
 }
 
-static void free_now(struct absorb *a, struct absorb_ring *r, uint64_t address, struct block *block)
+static HOT void free_now(struct absorb *a, struct absorb_ring *r, uint64_t address,
+                         struct block *block)
 {
     struct absorb_process *p = r->process;
 
@@ -150,13 +155,10 @@ static void free_now(struct absorb *a, struct absorb_ring *r, uint64_t address, 
         batch_free(batch_of(a, r), 0, 0xff);
         return;
     }
-    end_block(a, r, block);
+    end_block(a, r, address, block);
     r->freed = address;
-    r->freed_info = block->info;
-    r->freed_thread = block->thread;
-    r->freed_order = block->order;
-    r->freed_birth = block->birth;
-    blocks_remove(&p->blocks, block);
+    r->freed_block = *block;
+    blocks_remove(block);
 }
 
 static void defer(struct absorb_process *p, struct absorb_ring *r, uint64_t address)
@@ -168,7 +170,7 @@ static void defer(struct absorb_process *p, struct absorb_ring *r, uint64_t addr
     p->deferred[p->deferred_count++] = (struct absorb_deferred){address, r};
 }
 
-static void free_block(struct absorb *a, struct absorb_ring *r, uint64_t address)
+static HOT void free_block(struct absorb *a, struct absorb_ring *r, uint64_t address)
 {
     struct absorb_process *p = r->process;
     struct block *block = blocks_find(&p->blocks, address);
@@ -180,20 +182,19 @@ static void free_block(struct absorb *a, struct absorb_ring *r, uint64_t address
         free_now(a, r, address, block);
 }
 
-/* The block was ended, but its free has not come. */
-static void revive(struct absorb *a, struct absorb_ring *r, const struct block *owed)
+/* The block lives after all: put it back, and take back what was said of its end. */
+static void revive(struct absorb *a, struct absorb_ring *r, uint64_t address,
+                   const struct block *block)
 {
     struct absorb_process *p = r->process;
 
-    if (blocks_find(&p->blocks, owed->address))
-        return; /* the address was used again, so there was a free: it is lost */
-    *blocks_add(&p->blocks, owed->address) = *owed;
-    if (owed->info == ABSORB_SAMPLED)
+    *blocks_add(&p->blocks, address) = *block;
+    if (block->info == ABSORB_SAMPLED)
         return;
-    batch_unfree(batch_of(a, r), owed->info);
+    batch_unfree(batch_of(a, r), block->info);
     p->counts.frees--;
     p->counts.live_blocks++;
-    p->counts.live_bytes += p->infos.bytes[owed->info];
+    p->counts.live_bytes += p->infos.bytes[block->info];
 }
 
 void absorb_tick_end(struct absorb *a, struct absorb_ring *r)
@@ -202,21 +203,20 @@ void absorb_tick_end(struct absorb *a, struct absorb_ring *r)
 
     for (size_t i = 0; i < p->deferred_count; i++) {
         struct absorb_deferred *d = &p->deferred[i];
-        struct block *owed = p->owed.count ? blocks_find(&p->owed, d->address) : NULL;
 
-        if (!owed)
+        if (!owed_settle(&p->owed, d->address))
             free_now(a, d->ring, d->address, blocks_find(&p->blocks, d->address));
-        else if (--owed->owed == 0)
-            blocks_remove(&p->owed, owed);
     }
     p->deferred_count = 0;
-    if (!p->owed.count)
-        return;
-    for (size_t i = 0; i <= p->owed.mask; i++) {
-        if (p->owed.table[i].info)
-            revive(a, r, &p->owed.table[i]);
+    for (size_t i = 0; i < p->owed.count; i++) {
+        const struct owed_block *o = &p->owed.list[i];
+
+        /* If the address is in use again, there was a free: it is lost. */
+        if (o->frees && !blocks_find(&p->blocks, o->address))
+            revive(a, r, o->address, &o->block);
     }
-    blocks_free(&p->owed);
+    if (p->owed.count)
+        owed_free(&p->owed);
 }
 
 /* A free that waits is taken back. */
@@ -234,92 +234,90 @@ static void undefer(struct absorb_ring *r, uint64_t address)
 
 static void unfree(struct absorb *a, struct absorb_ring *r, uint64_t address)
 {
-    struct absorb_process *p = r->process;
-    struct block *block;
-
     if (!address || r->freed != address) {
         undefer(r, address);
         return;
     }
-    block = blocks_add(&p->blocks, address);
-    block->info = r->freed_info;
-    block->thread = r->freed_thread & 0xffff;
-    block->order = r->freed_order;
-    block->birth = r->freed_birth;
+    revive(a, r, address, &r->freed_block);
     r->freed = 0;
-    if (block->info == ABSORB_SAMPLED)
-        return;
-    batch_unfree(batch_of(a, r), block->info);
-    p->counts.frees--;
-    p->counts.live_blocks++;
-    p->counts.live_bytes += p->infos.bytes[block->info];
 }
 
-/* One record at w; how many words it has, 0 when it is none that we know. */
-static uint64_t take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+/* Any record but the two frequent ones; how many words it has, 0 when it is none that we know. */
+static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_ring *r,
+                                               const uint64_t *w, uint64_t first)
 {
-    unsigned int aux = (unsigned int)(first >> 5) & 0x7ff;
-    uint64_t address = first >> 16;
-
     switch (first & 31) {
-    case RING_FREE:
-        free_block(a, r, address);
+    case RING_TICK:
+        if (first >> 5 > r->tick)
+            r->tick = first >> 5;
         return 1;
-    case RING_ALLOC:
-        alloc(a, r, address, (uint32_t)(w[1] >> 32), w[1] & UINT32_MAX, aux);
-        return 2;
+    case RING_PAD:
+        return RING_WORDS - r->at % RING_WORDS;
     case RING_ALLOC_BIG:
-        alloc(a, r, address, (uint32_t)w[1], w[2], aux);
+        alloc(a, r, first, (uint32_t)w[1], w[2]);
         return 3;
     case RING_UNFREE:
-        unfree(a, r, address);
+        unfree(a, r, first >> 16);
         return 1;
     default:
         return notes_take(a, r, w, first);
     }
 }
 
-/* The block that is asked for soon. A word is guessed to be a first one by its kind: no harm if not.
- * (Prefetching in here would make this a function without effect, which the compiler leaves out.)
- */
-static inline const void *soon(const struct absorb_ring *r)
+/* For writing. The compiler's own way would fetch for reading, and the line be asked for twice. */
+static inline void fetch(const void *p)
 {
-    const struct blocks *b = &r->process->blocks;
-    uint64_t word = r->words[(r->at + AHEAD) % RING_WORDS];
-
-    if (b->table && ((word & 31) == RING_FREE || (word & 31) == RING_ALLOC))
-        return &b->table[blocks_home(b, word >> 16)];
-    return r;
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
 }
+
+/* Fetch what the next records will ask for. Only the two frequent ones are known here, and there is
+ * no branch between them: which of them is next cannot be guessed.
+ */
+static inline void look_ahead(struct absorb_ring *r)
+{
+    uint64_t at = r->ahead > r->at ? r->ahead : r->at;
+
+    while (at < r->at + AHEAD_MOST) {
+        uint64_t word = r->words[at % RING_WORDS];
+
+        if ((word & 30) != RING_FREE)
+            break;
+        fetch(&r->words[(at + LINES_AHEAD) % RING_WORDS]);
+        fetch(blocks_near(&r->process->blocks, word >> 16));
+        at += 1 + (word & 1);
+    }
+    r->ahead = at;
+}
+
+_Static_assert(RING_FREE == 2 && RING_ALLOC == 3, "look_ahead is wrong about the kinds");
 
 uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
 {
-    uint64_t from = r->at;
+    uint64_t from = r->at, end = from + RING_WORDS / 4;
 
     if (r->unmapped)
         notes_unmap(a, r);
-    while (r->tick <= until) {
+    while (r->tick <= until && r->at < end) {
         uint64_t *w = r->words + r->at % RING_WORDS;
         uint64_t first = atomic_load_explicit((_Atomic uint64_t *)w, memory_order_acquire);
         uint64_t used;
 
-        if (!first || r->at - from >= RING_WORDS / 4)
-            break;
-        __builtin_prefetch(&r->words[(r->at + LINES_AHEAD) % RING_WORDS], 1);
-        __builtin_prefetch(soon(r), 1);
-        if ((first & 31) == RING_TICK) {
-            if (first >> 5 > r->tick)
-                r->tick = first >> 5;
+        if (r->ahead < r->at + AHEAD_LEAST)
+            look_ahead(r);
+        if ((first & 31) == RING_FREE) {
+            free_block(a, r, first >> 16);
             used = 1;
-        } else if ((first & 31) == RING_PAD) {
-            used = RING_WORDS - r->at % RING_WORDS;
+        } else if ((first & 31) == RING_ALLOC) {
+            alloc(a, r, first, (uint32_t)(w[1] >> 32), w[1] & UINT32_MAX);
+            w[1] = 0;
+            used = 2;
         } else {
-            used = take(a, r, w, first);
+            used = first ? take(a, r, w, first) : 0;
             if (!used || used > RING_WORDS - r->at % RING_WORDS)
-                break; /* scribbled over by the program: nothing after this can be believed */
+                break; /* the end, or scribbled over: nothing after this can be believed */
+            memset(w, 0, used * sizeof(*w));
         }
-        for (uint64_t i = 0; i < used; i++)
-            w[i] = 0;
+        w[0] = 0;
         r->at += used;
     }
     return r->at - from;
@@ -332,7 +330,7 @@ void absorb_process_free(struct absorb *a, struct absorb_process *p)
     free(p->file);
     infos_free(&p->infos);
     blocks_free(&p->blocks);
-    blocks_free(&p->owed);
+    owed_free(&p->owed);
     regions_free(&p->regions);
     free(p->deferred);
     p->deferred = NULL;

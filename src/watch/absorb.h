@@ -6,6 +6,7 @@
 #include "trace/ring.h"
 #include "watch/blocks.h"
 #include "watch/infos.h"
+#include "watch/owed.h"
 #include "watch/regions.h"
 #include "watch/stackmap.h"
 
@@ -21,7 +22,7 @@ struct absorb_process {
     struct stackmap_process stacks;
     struct infos infos;
     struct blocks blocks;
-    struct blocks owed; /* the last block at an address that was ended without its free */
+    struct owed owed;
     struct absorb_deferred {
         uint64_t address;
         struct absorb_ring *ring;
@@ -37,8 +38,9 @@ struct absorb_process {
 
 struct absorb_ring {
     struct absorb_process *process;
-    uint64_t at;   /* words read */
-    uint64_t tick; /* of what comes next */
+    uint64_t at;    /* words read */
+    uint64_t ahead; /* words looked at beforehand */
+    uint64_t tick;  /* of what comes next */
     uint64_t *words;
     bool broken;     /* what it says cannot be believed any more */
     uint32_t thread; /* number in the trace; 0: not yet seen */
@@ -46,7 +48,7 @@ struct absorb_ring {
     uint32_t tid;
     struct regions regions; /* that this thread has opened */
     uint64_t freed;         /* the last free, in case it is taken back */
-    uint32_t freed_info, freed_thread, freed_order, freed_birth;
+    struct block freed_block;
     uint64_t unmapped, unmapped_bytes, unmapped_ns; /* an unmap that may be taken back */
 };
 

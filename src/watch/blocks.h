@@ -1,79 +1,113 @@
 /* blocks - the live blocks of one process, by address. Asked at every event: the search is inline.
  *
+ * Blocks that a program uses together lie near each other, so they are kept near each other: each
+ * 64 KiB of addresses has a small table of its own, found through a directory. What an event touches
+ * is then in the cache as often as it is in the program's, and no table is ever large to copy.
+ *
  * Programs use the same addresses again and again, so the entry of a block that has died stays, to
  * be found at once by the next; the dead are dropped when the table is made anew.
  */
 #ifndef WATCH_BLOCKS_H
 #define WATCH_BLOCKS_H
 
+#include "watch/slab.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_TIME 65536u /* ns; unit of `birth` */
+#define BLOCK_TIME 65536u           /* ns; unit of `birth` */
+#define BLOCK_DEAD (UINT32_MAX - 1) /* `info` in the tables alone: it does not live any more */
 
 struct block {
-    uint64_t address : 48; /* 0: empty */
-    uint64_t thread : 16;  /* that allocated it: the low bits of its number */
-    uint32_t info;         /* what was allocated: TRACE_INFO; 0: it does not live */
-    uint32_t order;        /* which of its thread's allocations it was */
+    uint32_t offset : 16; /* in its 64 KiB */
+    uint32_t thread : 16; /* that allocated it: the low bits of its number */
+    uint32_t info;        /* what was allocated: TRACE_INFO; 0: none */
+    uint32_t order;       /* which of its thread's allocations it was */
     uint32_t birth;
-    uint32_t owed; /* in the table of owed frees: how many */
+};
+
+struct blocks_group {    /* 64 KiB of addresses */
+    struct block *slots; /* NULL: empty */
+    uint32_t number;     /* address / 64 KiB */
+    uint32_t mask;       /* slots - 1 */
+    uint32_t room;       /* blocks that may still be added */
 };
 
 struct blocks { /* zeroed is empty */
-    struct block *table;
-    size_t mask, used, count; /* entries - 1; with an address; that live */
+    struct blocks_group *groups;
+    uint32_t mask, room; /* the same of groups */
+    uint32_t newest;     /* group, by number: the next is expected to be as large */
+    struct slab slab;    /* the groups' slots */
 };
 
-/* Make room in a full table, or the first one. */
-void blocks_grow(struct blocks *b);
+/* A group with room for one more, made if need be. */
+struct blocks_group *blocks_room(struct blocks *b, uint32_t number);
 void blocks_free(struct blocks *b);
 
-static inline size_t blocks_home(const struct blocks *b, uint64_t address)
+static inline size_t blocks_home(uint64_t key, uint32_t mask)
 {
-    return (size_t)((address >> 3) * 0x9e3779b97f4a7c15u >> 32) & b->mask;
+    return (size_t)(key * 0x9e3779b97f4a7c15u >> 40) & mask;
 }
 
-/* The entry with this address or, where there is none, an empty one for it. */
-static inline struct block *blocks_place(const struct blocks *b, uint64_t address)
+/* The group of this number or, where there is none, an empty one for it. */
+static inline struct blocks_group *blocks_group(const struct blocks *b, uint32_t number)
 {
-    size_t i = blocks_home(b, address);
+    size_t i = blocks_home(number, b->mask);
 
-    while (b->table[i].address && b->table[i].address != address)
+    while (b->groups[i].slots && b->groups[i].number != number)
         i = (i + 1) & b->mask;
-    return &b->table[i];
+    return &b->groups[i];
 }
 
-/* NULL: none lives there. */
+/* The same for a block. */
+static inline struct block *blocks_place(const struct blocks_group *g, uint32_t offset)
+{
+    size_t i = blocks_home(offset, g->mask);
+
+    while (g->slots[i].info && g->slots[i].offset != offset)
+        i = (i + 1) & g->mask;
+    return &g->slots[i];
+}
+
+/* NULL: none lives there. It holds until the next is added. */
 static inline struct block *blocks_find(const struct blocks *b, uint64_t address)
 {
-    struct block *block = b->table ? blocks_place(b, address) : NULL;
+    const struct blocks_group *g = b->groups ? blocks_group(b, (uint32_t)(address >> 16)) : NULL;
+    struct block *block = g && g->slots ? blocks_place(g, address & 0xffff) : NULL;
 
-    return block && block->info ? block : NULL;
+    return block && block->info && block->info != BLOCK_DEAD ? block : NULL;
 }
 
-/* The entry of an address. The caller sets `info`, and where that was 0 before, one more lives. */
+/* The entry of an address; its `info` is 0 when none lived there. The caller must set it. */
 static inline struct block *blocks_add(struct blocks *b, uint64_t address)
 {
+    uint32_t number = (uint32_t)(address >> 16);
+    struct blocks_group *g = b->groups ? blocks_group(b, number) : NULL;
     struct block *block;
 
-    if (!b->table || b->used >= b->mask / 4 * 3)
-        blocks_grow(b);
-    block = blocks_place(b, address);
-    if (!block->address) {
-        block->address = address & ((1ull << 48) - 1);
-        b->used++;
+    if (!g || !g->slots || !g->room)
+        g = blocks_room(b, number);
+    block = blocks_place(g, address & 0xffff);
+    if (!block->info) {
+        block->offset = address & 0xffff;
+        g->room--;
+    } else if (block->info == BLOCK_DEAD) {
+        block->info = 0;
     }
-    if (!block->info)
-        b->count++;
     return block;
 }
 
-static inline void blocks_remove(struct blocks *b, struct block *block)
+static inline void blocks_remove(struct block *block)
 {
-    block->info = 0;
-    b->count--;
+    block->info = BLOCK_DEAD;
+}
+
+/* Where the entry of an address is looked for first: to be fetched beforehand. */
+static inline const void *blocks_near(const struct blocks *b, uint64_t address)
+{
+    const struct blocks_group *g = b->groups ? blocks_group(b, (uint32_t)(address >> 16)) : NULL;
+
+    return g && g->slots ? (const void *)&g->slots[blocks_home(address & 0xffff, g->mask)] : b;
 }
 
 #endif

@@ -19,7 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BUSY_US 1000
+#define THREADED_US 1000 /* the order of what threads do is known to a tick: a short one */
+#define BUSY_US 2000
 #define IDLE_US 4000
 #define SAMPLED_US 20000 /* samples carry their own time: no tick is needed */
 #define LIVENESS_NS 5000000u
@@ -368,11 +369,14 @@ unsigned int collect_pass(struct collect *c)
 {
     uint64_t before = atomic_load(&c->rings.control->tick), words = 0;
     uint64_t now = rings_tick(&c->rings);
+    bool threaded = false;
 
     rings_claimed(&c->rings, slot_seen, c);
     for (struct member *m = c->members; m; m = m->next) {
-        if (!m->ended)
-            words += read_member(c, m, before);
+        if (m->ended)
+            continue;
+        words += read_member(c, m, before);
+        threaded |= m->process.threaded;
     }
     if (now - c->looked_ns > LIVENESS_NS) {
         look_who_lives(c);
@@ -383,7 +387,7 @@ unsigned int collect_pass(struct collect *c)
         return 0;
     if (atomic_load(&c->rings.control->mode) == RING_SAMPLED)
         return SAMPLED_US;
-    return words ? BUSY_US : IDLE_US;
+    return !words ? IDLE_US : threaded ? THREADED_US : BUSY_US;
 }
 
 static void put_no_slots(struct collect *c)

@@ -37,7 +37,7 @@ static inline size_t infos_home(uint32_t stack, uint64_t bytes, size_t mask)
 {
     uint64_t h = (bytes + ((uint64_t)stack << 20)) * 0x9e3779b97f4a7c15u;
 
-    return (size_t)(h >> 30) & mask;
+    return (size_t)(h >> 40) & mask;
 }
 
 /* 0: not there. */

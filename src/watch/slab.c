@@ -1,0 +1,73 @@
+/* slab - see slab.h. */
+#include "watch/slab.h"
+
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define REGION_LEAST (64u << 10)
+#define REGION_MOST (1u << 20)
+
+struct slab_free {
+    struct slab_free *next;
+};
+
+struct slab_region { /* at its start */
+    struct slab_region *next;
+    size_t bytes;
+};
+
+/* As large as all before it, so that few are needed and not much is in vain. */
+static void add_region(struct slab *s, size_t least)
+{
+    size_t bytes = REGION_LEAST;
+    struct slab_region *r;
+
+    while (bytes < 2 * least || (bytes < s->bytes && bytes < REGION_MOST))
+        bytes *= 2;
+    r = memory_pages(bytes);
+    *r = (struct slab_region){s->regions, bytes};
+    s->regions = r;
+    s->bytes += bytes;
+    s->at = (char *)r + 64;
+    s->end = (char *)r + bytes;
+}
+
+void *slab_take(struct slab *s, unsigned int bits)
+{
+    size_t bytes = (size_t)1 << bits;
+    struct slab_free *old = s->free[bits];
+    void *piece = s->at;
+
+    if (old) {
+        s->free[bits] = old->next;
+        return memset(old, 0, bytes);
+    }
+    if ((size_t)(s->end - s->at) < bytes) {
+        add_region(s, bytes);
+        piece = s->at;
+    }
+    s->at += bytes;
+    return piece;
+}
+
+void slab_give(struct slab *s, void *piece, unsigned int bits)
+{
+    struct slab_free *f = piece;
+
+    f->next = s->free[bits];
+    s->free[bits] = f;
+}
+
+void slab_free(struct slab *s)
+{
+    struct slab_region *next;
+
+    for (struct slab_region *r = s->regions; r; r = next) {
+        next = r->next;
+        munmap(r, r->bytes);
+    }
+    *s = (struct slab){0};
+}
