@@ -181,7 +181,8 @@ static void take(struct heap *h, const struct trace_event *ev)
         take_thread_end(h, ev);
         break;
     case TRACE_MMAP:
-        if (ev->time_ns >= h->pass->from_ns && ev->time_ns <= h->pass->to_ns) {
+        if (ev->mmap.sort != TRACE_MMAP_ARENA && ev->time_ns >= h->pass->from_ns &&
+            ev->time_ns <= h->pass->to_ns) {
             h->maps++;
             h->mapped_bytes += ev->mmap.bytes;
         }

@@ -12,7 +12,7 @@
 
 struct mapping {
     uint64_t process, start, end;
-    bool file;
+    enum trace_mmap_sort sort;
 };
 
 static int compare(const void *x, const void *y)
@@ -26,7 +26,9 @@ static int compare(const void *x, const void *y)
 
 static void count(struct mappings *m, const struct mapping *p, bool more)
 {
-    uint64_t *bytes = p->file ? &m->file_bytes : &m->anonymous_bytes;
+    uint64_t *bytes = p->sort == TRACE_MMAP_FILE  ? &m->file_bytes
+                    : p->sort == TRACE_MMAP_ARENA ? &m->arena_bytes
+                                                  : &m->anonymous_bytes;
 
     *bytes = more ? *bytes + (p->end - p->start) : *bytes - (p->end - p->start);
     m->count = more ? m->count + 1 : m->count - 1;
@@ -55,7 +57,7 @@ static void insert(struct mappings *m, struct mapping what)
 /* Take this range out, whatever is there; what sticks out of it stays. */
 static void cut(struct mappings *m, uint64_t process, uint64_t start, uint64_t end)
 {
-    const struct mapping range = {process, start, end, false};
+    const struct mapping range = {process, start, end, TRACE_MMAP_ANONYMOUS};
     void *found;
 
     while (start < end && (found = tfind(&range, &m->tree, compare))) {
@@ -83,7 +85,7 @@ static void map(struct mappings *m, const struct trace_mmap *r)
     if (r->sort == TRACE_MMAP_BREAK || !intmap_get(&m->threads, r->thread, &process))
         return;
     cut(m, process, r->address, end);
-    insert(m, (struct mapping){process, r->address, end, r->sort == TRACE_MMAP_FILE});
+    insert(m, (struct mapping){process, r->address, end, (enum trace_mmap_sort)r->sort});
 }
 
 void mappings_take(struct mappings *m, const struct trace_event *ev)

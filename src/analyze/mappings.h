@@ -11,8 +11,9 @@ struct mappings {
     void *tree;            /* of disjoint mappings; see tsearch(3) */
     struct intmap threads; /* -> process */
     size_t count;
-    uint64_t anonymous_bytes, file_bytes; /* that are mapped now */
-    uint64_t left_out;                    /* records above the limit of this reader */
+    /* That are mapped now; arenas: of allocators whose blocks are in the heap already. */
+    uint64_t anonymous_bytes, file_bytes, arena_bytes;
+    uint64_t left_out; /* records above the limit of this reader */
 };
 
 /* Take a THREAD, MMAP, MUNMAP or PROCESS_END; others are left alone. */

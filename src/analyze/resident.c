@@ -176,6 +176,11 @@ static void put_unmeasured(struct parts *p, const struct moment *m, const struct
     struct answer *a = p->answer;
 
     cell_number(&c[3], mapped->anonymous_bytes);
+    if (mapped->arena_bytes) {
+        c = put_part(p, 0, "arenas of the program's own allocators",
+                     "exact size; their blocks are in the live heap, what is free in the rest");
+        cell_number(&c[3], mapped->arena_bytes);
+    }
     put_part(p, 0,
              m->threads_known
                  ? arena_printf(a->arena, "stacks of threads: %llu", (unsigned long long)m->threads)

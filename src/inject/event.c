@@ -3,6 +3,7 @@
 
 #include "inject/buffer.h"
 #include "inject/process.h"
+#include "inject/pymem.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
 
@@ -33,8 +34,10 @@ static OUTLINE void take_sample(const void *p, size_t size, enum ring_origin ori
 {
     int kept = errno;
     uint64_t words[3] = {0, size, sample_next()};
-    struct thread *t = record_enter(c.sp);
+    struct thread *t;
 
+    pymem_check();
+    t = record_enter(c.sp);
     if (t) {
         words[0] = unwind_stack(t, c.pc, c.sp, c.rbp);
         buffer_now(t);
@@ -81,8 +84,12 @@ void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t
 {
     struct thread *t;
 
+    if (unlikely(local.muted))
+        return;
     check_mode(size);
     if (likely(local.mode == RING_EXACT)) {
+        if (unlikely(!(++local.turns & 15)))
+            pymem_check();
         t = record_enter(sp);
         if (unlikely(!t))
             return;
@@ -97,6 +104,8 @@ bool event_free(const void *p, enum ring_origin origin, uintptr_t frame)
 {
     struct thread *t;
 
+    if (unlikely(local.muted))
+        return false;
     check_mode(0);
     if (unlikely(sample_used) && !(sample_marked(p) && sample_forget(p)) &&
         !mode_is_exact(local.mode))

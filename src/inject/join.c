@@ -4,6 +4,7 @@
 #include "inject/event.h"
 #include "inject/got.h"
 #include "inject/process.h"
+#include "inject/pymem.h"
 #include "inject/python.h"
 #include "tidemark.h"
 
@@ -22,6 +23,7 @@ EXPORT int tidemark_join(const char *ring)
             process_leave();
             failed = TIDEMARK_JOIN_THREAD;
         }
+        pymem_start();
     }
     errno = kept;
     return failed;

@@ -9,6 +9,7 @@
 #include "inject/got.h"
 #include "inject/modules.h"
 #include "inject/process.h"
+#include "inject/pymem.h"
 #include "inject/python.h"
 #include "inject/real.h"
 
@@ -20,6 +21,7 @@ __attribute__((constructor)) static void start(void)
     real_now();
     event_start();
     python_start();
+    pymem_start();
 }
 
 static bool caller_matters(const char *file, const void *caller)

@@ -64,13 +64,19 @@ static void put_unmap(enum ring_kind kind, const void *at, size_t length, uintpt
     errno = kept;
 }
 
+static unsigned int sort_of(int flags)
+{
+    if (local.muted)
+        return RING_MAP_ARENA;
+    return flags & MAP_ANONYMOUS ? RING_MAP_ANONYMOUS : RING_MAP_FILE;
+}
+
 EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
 {
     void *p = real_now()->mmap(at, length, protection, flags, fd, offset);
 
     if (p != MAP_FAILED)
-        put_map(p, length, protection, flags & MAP_ANONYMOUS ? RING_MAP_ANONYMOUS : RING_MAP_FILE,
-                CALLER());
+        put_map(p, length, protection, sort_of(flags), CALLER());
     return p;
 }
 
@@ -79,8 +85,7 @@ EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, 
     void *p = real_now()->mmap(at, length, protection, flags, fd, offset);
 
     if (p != MAP_FAILED)
-        put_map(p, length, protection, flags & MAP_ANONYMOUS ? RING_MAP_ANONYMOUS : RING_MAP_FILE,
-                CALLER());
+        put_map(p, length, protection, sort_of(flags), CALLER());
     return p;
 }
 

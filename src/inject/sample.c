@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define FAR ((int64_t)1 << 62)
 #define START_SHARE 32  /* the mean starts at this part of the one asked for */
 #define SAMPLES_AIM 128 /* and grows so that there are about so many samples */
 
@@ -65,7 +64,7 @@ void sample_sync(uint32_t mode)
     if (mode == RING_SAMPLED)
         draw();
     else
-        local.left = FAR;
+        local.left = SAMPLE_FAR;
 }
 
 uint64_t sample_next(void)

@@ -108,6 +108,8 @@ struct local {             /* TLS */
     uint8_t synced; /* mode and pass are set */
     uint8_t ended;  /* the thread's destructors have run */
     uint8_t ours;   /* libc allocates for us: not the program's doing */
+    uint8_t muted;  /* another allocator is at work, whose blocks are told by themselves */
+    uint8_t turns;  /* allocations in exact mode, to look at something once in a while */
 };
 
 extern __thread struct local local __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -1,5 +1,6 @@
 /* dump - what a trace says of its allocations, by reading it from front to back: for tests.
- *   dump [-s] FILE      -s: also the live bytes by stack, as module+address
+ *   dump [-s|-i] FILE      -s: also the live bytes by stack, as module+address
+ *                          -i: also each sort of block, as JSON, one per line
  */
 #include "base/intmap.h"
 #include "trace/batch.h"
@@ -13,12 +14,12 @@
 
 struct totals {
     uint64_t allocs, frees, bytes, freed_bytes, unknown, temporary, samples, sample_frees, maps,
-        unmaps, processes, threads, marks, losses, events, peak;
+        arenas, unmaps, processes, threads, marks, losses, events, peak;
     double sampled_bytes, sampled_blocks;
 };
 
 struct info {
-    uint64_t bytes, stack;
+    uint64_t process, origin, bytes, stack, allocs;
     int64_t live;
 };
 
@@ -63,7 +64,7 @@ static void take_infos(const struct trace_event *ev)
 
     while (batch_next_info(&tail, &size, &f)) {
         list = reach(list, &room, ++count, sizeof(*list));
-        list[count] = (struct info){f.bytes, f.stack, 0};
+        list[count] = (struct info){ev->infos.process, f.origin, f.bytes, f.stack, 0, 0};
         intmap_put(&infos, ev->infos.process << 32 | f.info, count);
     }
 }
@@ -97,6 +98,7 @@ static void take_batch(const struct trace_event *ev)
         } else if (e.op == BATCH_ALLOC) {
             n.allocs++;
             n.bytes += i->bytes;
+            i->allocs++;
             i->live++;
             if (n.bytes - n.freed_bytes > n.peak)
                 n.peak = n.bytes - n.freed_bytes;
@@ -146,6 +148,7 @@ static void take(const struct trace_event *ev)
         break;
     case TRACE_MMAP:
         n.maps++;
+        n.arenas += ev->mmap.sort == TRACE_MMAP_ARENA;
         break;
     case TRACE_MUNMAP:
         n.unmaps++;
@@ -195,12 +198,20 @@ static void show_stacks(void)
     }
 }
 
+static void show_infos(void)
+{
+    for (size_t i = 1; i <= count; i++)
+        printf("{\"process\": %lu, \"origin\": %lu, \"bytes\": %lu, \"allocs\": %lu, "
+               "\"live\": %ld}\n",
+               list[i].process, list[i].origin, list[i].bytes, list[i].allocs, (long)list[i].live);
+}
+
 int main(int argc, char **argv)
 {
     struct trace_event ev;
     struct err err = {0};
     struct timespec a, b;
-    int detail = argc > 2;
+    int detail = argc > 2 ? argv[1][1] : 0;
     struct trace *t = trace_open(argv[argc - 1], &err);
 
     if (!t) {
@@ -215,16 +226,18 @@ int main(int argc, char **argv)
     printf(
         "{\"allocs\": %lu, \"frees\": %lu, \"bytes\": %lu, \"live_bytes\": %lu, \"unknown\": %lu, "
         "\"temporary\": %lu, \"samples\": %lu, \"sample_frees\": %lu, \"sampled_bytes\": %.0f, "
-        "\"sampled_blocks\": %.0f, \"maps\": %lu, \"unmaps\": %lu, \"processes\": %lu, "
+        "\"sampled_blocks\": %.0f, \"maps\": %lu, \"arenas\": %lu, \"unmaps\": %lu, \"processes\": %lu, "
         "\"threads\": %lu, \"marks\": %lu, \"losses\": %lu, \"peak\": %lu, \"events\": %lu, "
         "\"complete\": %s, \"cpu\": %.4f}\n",
         n.allocs, n.frees, n.bytes, n.bytes - n.freed_bytes, n.unknown, n.temporary, n.samples,
-        n.sample_frees, n.sampled_bytes, n.sampled_blocks, n.maps, n.unmaps, n.processes, n.threads,
-        n.marks, n.losses, n.peak, n.events,
+        n.sample_frees, n.sampled_bytes, n.sampled_blocks, n.maps, n.arenas, n.unmaps, n.processes,
+        n.threads, n.marks, n.losses, n.peak, n.events,
         trace_health(t).complete && !trace_health(t).damaged ? "true" : "false",
         (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9);
-    if (detail)
+    if (detail == 's')
         show_stacks();
+    if (detail == 'i')
+        show_infos();
     trace_close(t);
     return 0;
 }

@@ -45,27 +45,28 @@ static void unmap(struct mappings *m, uint64_t number, uint64_t address, uint64_
 
 static void partial_unmaps(void)
 {
-    static unsigned char pages[3][PAGES]; /* of each process: 0 none, 1 anonymous, 2 of a file */
+    enum { SORTS = 4 };
+    static const enum trace_mmap_sort sorts[SORTS] = {0, TRACE_MMAP_ANONYMOUS, TRACE_MMAP_FILE,
+                                                      TRACE_MMAP_ARENA};
+    static unsigned char pages[3][PAGES]; /* of each process: 0 none, else its index in sorts */
     struct mappings m = {0};
 
     thread(&m, 1, 1);
     thread(&m, 7, 2);
     for (int round = 0; round < 20000; round++) {
         uint64_t process = 1 + chance(2), first = chance(PAGES), count = 1 + chance(PAGES - first);
-        uint64_t anonymous = 0, file = 0, number = process == 1 ? 1 : 7;
-        unsigned char what = (unsigned char)chance(3);
+        uint64_t bytes[SORTS] = {0}, number = process == 1 ? 1 : 7;
+        unsigned char what = (unsigned char)chance(SORTS);
 
         if (what)
-            map(&m, number, first * 4096, count * 4096,
-                what == 1 ? TRACE_MMAP_ANONYMOUS : TRACE_MMAP_FILE);
+            map(&m, number, first * 4096, count * 4096, sorts[what]);
         else
             unmap(&m, number, first * 4096, count * 4096);
         memset(&pages[process][first], what, count);
-        for (unsigned int i = 0; i < 2 * PAGES; i++) {
-            anonymous += pages[1 + i / PAGES][i % PAGES] == 1;
-            file += pages[1 + i / PAGES][i % PAGES] == 2;
-        }
-        if (!CHECK_EQ(m.anonymous_bytes, anonymous * 4096) || !CHECK_EQ(m.file_bytes, file * 4096))
+        for (unsigned int i = 0; i < 2 * PAGES; i++)
+            bytes[pages[1 + i / PAGES][i % PAGES]] += 4096;
+        if (!CHECK_EQ(m.anonymous_bytes, bytes[1]) || !CHECK_EQ(m.file_bytes, bytes[2]) ||
+            !CHECK_EQ(m.arena_bytes, bytes[3]))
             break;
     }
     mappings_free(&m);
