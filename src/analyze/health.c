@@ -38,6 +38,17 @@ static const char *losses(const struct run *r)
     return r->loss_count > REASONS_MOST ? arena_printf(a, "%s, ...", line) : line;
 }
 
+static const char *pauses(const struct run *r)
+{
+    char time[TEXT_SIZE];
+
+    text_duration(time, r->paused_ns);
+    if (r->pauses == 1)
+        return arena_printf(r->names.arena, "the recording was paused for %s", time);
+    return arena_printf(r->names.arena, "the recording was paused %" PRIu64 " times, for %s in all",
+                        r->pauses, time);
+}
+
 const char *health_line(const struct run *r, struct trace_health h)
 {
     struct arena *a = r->names.arena;
@@ -57,6 +68,8 @@ const char *health_line(const struct run *r, struct trace_health h)
                                  r->left_out));
     if (r->loss_count)
         line = join(a, line, losses(r));
+    if (r->pauses)
+        line = join(a, line, pauses(r));
     if (r->unrecorded.count)
         line = join(a, line, unrecorded_line(&r->unrecorded, a));
     return line ? arena_printf(a, "This trace is not whole: %s.", line) : NULL;

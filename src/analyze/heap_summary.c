@@ -206,13 +206,19 @@ static void say_resident(struct odd *o)
         "resident");
 }
 
+/* A process that ran before, or went on while nothing was recorded, has blocks that nobody saw. */
+static bool is_expected(const struct run *r)
+{
+    return r->pauses || names_find(&r->names, TRACE_OF_RUN, "attached");
+}
+
 static void say_records(struct odd *o)
 {
     struct arena *a = o->answer->arena;
 
     if (o->heap->maps > MANY_MAPS)
         say(o, arena_printf(a, "memory was mapped %" PRIu64 " times", o->heap->maps), "timeline");
-    if (o->heap->unknown_frees)
+    if (o->heap->unknown_frees && !is_expected(&o->heap->run))
         say(o,
             arena_printf(a, "%" PRIu64 " free%s of blocks that were not seen to live",
                          o->heap->unknown_frees, o->heap->unknown_frees == 1 ? "" : "s"),

@@ -22,6 +22,7 @@ struct run_state { /* what only the pass itself needs */
     bool ticking;     /* a tick waits for the first later event */
     uint64_t tick_ns, before_ns;
     uint64_t before_cpu, before_busy, before_all;
+    uint64_t paused, paused_at_ns; /* how many pauses last, since when */
     bool before_machine_known;
 };
 
@@ -366,6 +367,20 @@ static void on_device(struct run *r, const struct trace_event *ev)
     file_under(&r->state->devices, d->number, d);
 }
 
+/* Of everybody or of one process: time in which any of them was paused counts once. */
+static void on_mark(struct run *r, const struct trace_event *ev)
+{
+    struct run_state *s = r->state;
+
+    if (ev->mark.sort == TRACE_MARK_PAUSE && s->paused++ == 0) {
+        s->paused_at_ns = ev->time_ns;
+        r->pauses++;
+    } else if (ev->mark.sort == TRACE_MARK_RESUME && s->paused && --s->paused == 0 &&
+               ev->time_ns > s->paused_at_ns) {
+        r->paused_ns += ev->time_ns - s->paused_at_ns;
+    }
+}
+
 static void on_event(struct run *r, struct trace_event *ev)
 {
     switch (ev->kind) {
@@ -393,6 +408,9 @@ static void on_event(struct run *r, struct trace_event *ev)
     case TRACE_ALERT:
         incident_alert(r, ev, find(&r->state->processes, ev->alert.process));
         break;
+    case TRACE_MARK:
+        on_mark(r, ev);
+        break;
     case TRACE_LOSS:
         incident_loss(r, ev, find(&r->state->processes, ev->loss.process));
         break;
@@ -418,6 +436,8 @@ void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tic
     }
     if (r->state->ticking)
         fire(r, tick, context);
+    if (r->state->paused && r->last_ns > r->state->paused_at_ns)
+        r->paused_ns += r->last_ns - r->state->paused_at_ns;
     for (size_t i = 0; i < r->process_count; i++)
         r->processes[i]->unrecorded = unrecorded_reason(&r->unrecorded, r->processes[i]->number);
     intmap_free(&r->unrecorded.processes);

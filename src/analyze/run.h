@@ -82,6 +82,7 @@ struct run {
     struct run_device **devices;
     size_t device_count;
 
+    uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
     const char *health;           /* what the trace lacks, in one line; NULL: nothing */
     struct run_state *state;

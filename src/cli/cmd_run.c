@@ -384,26 +384,6 @@ static int remove_baseline(struct arena *a, struct err *err)
 
 /* ---- the run ---- */
 
-/* How a process that already runs is called: its command line. */
-static const char *command_of(struct arena *a, int pid)
-{
-    char path[40], words[4096];
-    FILE *in;
-    size_t n;
-
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-    in = fopen(path, "re");
-    n = in ? fread(words, 1, sizeof(words) - 1, in) : 0;
-    if (in)
-        fclose(in);
-    while (n && !words[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (!words[i])
-            words[i] = ' ';
-    return n ? arena_strndup(a, words, n) : arena_printf(a, "process %d", pid);
-}
-
 /* The baseline side of a run: what it is compared with, where it will be kept. */
 struct kept {
     struct baseline was;
@@ -434,7 +414,7 @@ static int run_watched(struct arena *a, char *const *argv, struct outputs *o, st
         .argv = argv,
         .pids = pids,
         .pid_count = pid_count,
-        .command = argv ? words_joined(a, argv) : command_of(a, pids[0]),
+        .command = argv ? words_joined(a, argv) : words_of(a, pids[0]),
         .interval_ns = interval_ns,
         .children = !no_children,
         .exact = exact,

@@ -26,8 +26,8 @@ struct command {
     int (*run)(int argc, char **argv, struct err *err);
 };
 
-extern const struct command cmd_run, cmd_record, cmd_report, cmd_diff, cmd_man, cmd_completion,
-    cmd_help;
+extern const struct command cmd_run, cmd_record, cmd_attach, cmd_detach, cmd_pause, cmd_resume,
+    cmd_snapshot, cmd_report, cmd_diff, cmd_man, cmd_completion, cmd_help;
 
 /* NULL-terminated, in the order that help shows. */
 extern const struct command *const commands[];

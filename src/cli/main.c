@@ -11,7 +11,8 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-    &cmd_run, &cmd_record, &cmd_report, &cmd_diff, &cmd_completion, &cmd_man, &cmd_help, NULL,
+    &cmd_run,    &cmd_record, &cmd_attach,     &cmd_detach, &cmd_pause, &cmd_resume, &cmd_snapshot,
+    &cmd_report, &cmd_diff,   &cmd_completion, &cmd_man,    &cmd_help,  NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -9,6 +9,7 @@
 
 #include "inject/elf.h"
 #include "inject/real.h"
+#include "inject/state.h"
 #include "inject/sys.h"
 
 #include <errno.h>
@@ -27,12 +28,7 @@
 void free_sized(void *p, size_t size);
 void free_aligned_sized(void *p, size_t alignment, size_t size);
 
-/* For programs that we are not preloaded into: they look a function up once a library is there. */
-static void *look_up(void *handle, const char *name)
-{
-    got_catch_up();
-    return real.dlsym(handle, name);
-}
+static void *look_up(void *handle, const char *name);
 
 #define HOOK(name)                                                                                 \
     {                                                                                              \
@@ -86,6 +82,28 @@ static uintptr_t *const fields[] = {
     (uintptr_t *)&real.dlsym,
     (uintptr_t *)&real.dlclose,
 };
+
+/* Not the loader's own answer but ours, as it would be had we been there first. */
+static OUTLINE void *look_up_ours(void *handle, const char *name)
+{
+    void *found = real.dlsym(handle, name);
+
+    for (size_t i = 0; found && i < sizeof(fields) / sizeof(fields[0]); i++)
+        if ((uintptr_t)found == *fields[i])
+            return (void *)hooks[i].ours;
+    return found;
+}
+
+/* For programs that we are not preloaded into: they look a function up once a library is there. The
+ * answer may depend on who asks; then this is a jump.
+ */
+static void *look_up(void *handle, const char *name)
+{
+    got_catch_up();
+    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+        return real.dlsym(handle, name);
+    return look_up_ours(handle, name);
+}
 
 struct slot { /* an address that we have written */
     uintptr_t at, old;

@@ -84,8 +84,8 @@ static void find_library(void)
 
 bool process_preload(struct preload *out)
 {
-    if (process.control == &nobody || !library)
-        return false;
+    if (process.control == &nobody || !library || !strncmp(library, "/proc/", 6))
+        return false; /* the last: a copy without a name, which no other process sees */
     *out = (struct preload){.library = library, .ring = process.ring_path};
     return true;
 }

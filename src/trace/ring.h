@@ -3,8 +3,8 @@
  *   file = control (1 page), slot[RING_SLOTS], ring[RING_SLOTS]      sparse: only touched pages exist
  *
  * The collector makes the file (a memfd) and names it in the environment variable RING_ENV as
- * /proc/PID/fd/N, so that nothing is left behind when it dies and no descriptor is inherited. A
- * recorded thread claims a slot: it clears a bit in `free_slots`, fills the slot, and owns the ring
+ * /proc/PID/fd/N, so that nothing is left behind when it dies and no descriptor is inherited. To a
+ * process that already ran it is told by tidemark_join instead. A recorded thread claims a slot: it clears a bit in `free_slots`, fills the slot, and owns the ring
  * of that number until the collector has seen the thread or process end.
  *
  * A ring is RING_WORDS words of 64 bits, all zero at first. The writer stores a record's first word
@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #define RING_ENV "TIDEMARK_RING"
+#define RING_NAME "tidemark-"            /* of the memory; the pid of the collector follows */
 #define RING_MAGIC 0x31474e4952454454ull /* "TDERING1" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */

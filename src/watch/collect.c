@@ -88,6 +88,50 @@ void collect_mode(struct collect *c, enum ring_mode mode)
     atomic_store(&c->rings.control->mode, mode);
 }
 
+static void put_mark(struct collect *c, enum trace_mark_sort sort, const char *name, uint64_t at)
+{
+    struct trace_mark fields = {0, sort, 0, 0};
+
+    if (!c->absorb.store)
+        return;
+    fields.name = trace_store_string(c->absorb.store, name, strlen(name));
+    trace_store_put(c->absorb.store, TRACE_MARK, at, (const uint64_t *)&fields, 4, NULL, 0);
+}
+
+void collect_pause(struct collect *c, bool paused)
+{
+    uint32_t was = atomic_load(&c->rings.control->mode);
+
+    if (was == RING_OFF || !(was & RING_PAUSED) == !paused)
+        return;
+    if (paused)
+        put_mark(c, TRACE_MARK_PAUSE, "pause", rings_tick(&c->rings));
+    atomic_store(&c->rings.control->mode, was ^ RING_PAUSED);
+    if (!paused)
+        put_mark(c, TRACE_MARK_RESUME, "resume", rings_tick(&c->rings));
+}
+
+uint64_t collect_snapshot(struct collect *c, const char *name)
+{
+    /* A new tick begins: what happened before has an earlier time, what comes has a later one. */
+    uint64_t at = (rings_tick(&c->rings) - 1) / 1000 * 1000;
+
+    put_mark(c, TRACE_MARK_SNAPSHOT, name, at);
+    return at;
+}
+
+const char *collect_ring(const struct collect *c)
+{
+    return c->environment + strlen(RING_ENV "=");
+}
+
+void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context)
+{
+    for (const struct member *m = c->members; m; m = m->next)
+        if (!m->ended && !m->gone)
+            visit(context, (int)m->process.pid);
+}
+
 unsigned int collect_processes(const struct collect *c)
 {
     return c->alive;
@@ -385,7 +429,7 @@ unsigned int collect_pass(struct collect *c)
     flush_members(c, now);
     if (words > RING_WORDS / 8)
         return 0;
-    if (atomic_load(&c->rings.control->mode) == RING_SAMPLED)
+    if ((atomic_load(&c->rings.control->mode) & ~RING_PAUSED) == RING_SAMPLED)
         return SAMPLED_US;
     return !words ? IDLE_US : threaded ? THREADED_US : BUSY_US;
 }

@@ -39,6 +39,18 @@ void collect_numbered_by(struct collect *c,
 /* Change what recorded programs do from now on. */
 void collect_mode(struct collect *c, enum ring_mode mode);
 
+/* Record no new allocations of anybody, or record them again; the trace says so. */
+void collect_pause(struct collect *c, bool paused);
+
+/* A moment that is of interest; its time in the trace, in whole microseconds. */
+uint64_t collect_snapshot(struct collect *c, const char *name);
+
+/* Where the ring is, for one who joins. */
+const char *collect_ring(const struct collect *c);
+
+/* Call `visit` for every process that is being recorded. */
+void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context);
+
 /* Read what is there. How long to wait until the next call, in microseconds. */
 unsigned int collect_pass(struct collect *c);
 

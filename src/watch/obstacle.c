@@ -40,23 +40,47 @@ static bool is_foreign(int pid, int fd)
     return stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
-const struct obstacle *obstacle_of(int pid)
+static int open_program(int pid)
 {
-    enum program_kind kind;
-    bool foreign;
     char path[32];
-    int fd;
 
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static const struct obstacle *obstacle_in(int fd)
+{
+    enum program_kind kind = program_kind(fd, read_at);
+
+    return kind < sizeof(obstacles) / sizeof(obstacles[0]) && obstacles[kind].text
+             ? &obstacles[kind]
+             : NULL;
+}
+
+const struct obstacle *obstacle_in_program(int pid)
+{
+    const struct obstacle *found;
+    int fd = open_program(pid);
+
     if (fd < 0)
         return NULL;
-    kind = program_kind(fd, read_at);
-    foreign = is_foreign(pid, fd);
+    found = obstacle_in(fd);
     close(fd);
-    if (kind < sizeof(obstacles) / sizeof(obstacles[0]) && obstacles[kind].text)
-        return &obstacles[kind];
-    return foreign ? &other_rights : NULL;
+    return found;
+}
+
+const struct obstacle *obstacle_of(int pid)
+{
+    const struct obstacle *found;
+    int fd = open_program(pid);
+
+    if (fd < 0)
+        return NULL;
+    found = obstacle_in(fd);
+    if (!found && is_foreign(pid, fd))
+        found = &other_rights;
+    close(fd);
+    return found;
 }
 
 static int open_file(const char *path)

@@ -12,6 +12,9 @@ struct obstacle {
 /* What keeps the library out of this process; NULL: nothing that can be seen. */
 const struct obstacle *obstacle_of(int pid);
 
+/* The same for one that we enter ourselves: whose user it is of makes no difference then. */
+const struct obstacle *obstacle_in_program(int pid);
+
 /* Whether the program of this command breaks or complains when it is to load our library. */
 bool obstacle_breaks(const char *command);
 

@@ -2,6 +2,7 @@
 #include "watch/rings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,9 +21,11 @@ int rings_create(struct rings *r, enum ring_mode mode, uint64_t sample_mean, uin
                  uint64_t origin_ns, struct err *err)
 {
     struct ring_control *c;
+    char name[32];
 
     memset(r, 0, sizeof(*r));
-    r->fd = memfd_create("tidemark", MFD_CLOEXEC);
+    snprintf(name, sizeof(name), RING_NAME "%d", (int)getpid());
+    r->fd = memfd_create(name, MFD_CLOEXEC);
     if (r->fd < 0 || ftruncate(r->fd, (off_t)RING_FILE_BYTES) != 0) {
         rings_close(r);
         return err_set(err, "Cannot make the shared memory for recording: %s.", strerror(errno));
@@ -54,6 +57,10 @@ void rings_close(struct rings *r)
         if (r->maps[s])
             munmap(r->maps[s], RING_WORDS * 8);
     }
+    /* A process that goes on has this mapped until it joins another: leave it no pages. */
+    if (r->fd >= 0)
+        fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, RING_RINGS_OFFSET,
+                  (off_t)(RING_FILE_BYTES - RING_RINGS_OFFSET));
     if (r->control)
         munmap(r->control, RING_RINGS_OFFSET);
     if (r->fd >= 0)

@@ -1,7 +1,9 @@
 #include "watch/watch.h"
 
 #include "base/memory.h"
+#include "watch/attach.h"
 #include "watch/collect.h"
+#include "watch/control.h"
 #include "watch/launch.h"
 #include "watch/ptracer.h"
 #include "watch/watcher.h"
@@ -9,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -191,6 +194,41 @@ static void take_signals(struct watcher *w)
     }
 }
 
+/* ---- what we are told ---- */
+
+static void obey(struct watcher *w, int fd, const char *said)
+{
+    char answer[CONTROL_TEXT] = "ok";
+    uint64_t at;
+
+    if (strcmp(said, "pause") == 0 || strcmp(said, "resume") == 0) {
+        collect_pause(w->o->collect, said[0] == 'p');
+    } else if (strncmp(said, "snapshot ", 9) == 0) {
+        at = collect_snapshot(w->o->collect, said + 9);
+        snprintf(answer, sizeof(answer), "ok %.6f", (double)at / 1e9);
+    } else if (strcmp(said, "detach") == 0 && !w->root) {
+        w->done = true;
+    } else if (strcmp(said, "detach") == 0) {
+        snprintf(answer, sizeof(answer),
+                 "it was started by 'tidemark record', whose recording ends with it");
+    } else {
+        snprintf(answer, sizeof(answer),
+                 "the recorder, which is of another version, does not understand");
+    }
+    control_answer(fd, answer);
+    if (!w->done)
+        close(fd); /* else our end tells that the trace is whole */
+}
+
+static void listen_to(struct watcher *w)
+{
+    char said[CONTROL_TEXT];
+    int fd = control_accept(w->control, said);
+
+    if (fd >= 0)
+        obey(w, fd, said);
+}
+
 /* ---- the loop ---- */
 
 /* Read what recorded programs have written, as often as the collector asks for. */
@@ -204,22 +242,28 @@ static void drain(struct watcher *w)
 
 static uint64_t next_wake(const struct watcher *w)
 {
-    return w->o->collect && w->drain_ns < w->next_ns ? w->drain_ns : w->next_ns;
+    uint64_t next = w->o->collect && w->drain_ns < w->next_ns ? w->drain_ns : w->next_ns;
+    uint64_t end = w->started_ns + w->o->duration_ns;
+
+    return w->o->duration_ns && end < next ? end : next;
 }
 
 static void wait_for_something(struct watcher *w)
 {
-    struct pollfd fds[2] = {{.fd = w->signals, .events = POLLIN},
-                            {.fd = w->records.fd, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = w->signals, .events = POLLIN},
+                            {.fd = w->records.fd, .events = POLLIN},
+                            {.fd = w->control, .events = POLLIN}}; /* -1: not looked at */
     uint64_t now = watcher_mono(), next = next_wake(w), ns = next > now ? next - now : 0;
     struct timespec patience = {(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
 
-    if (ppoll(fds, w->records.fd >= 0 ? 2 : 1, &patience, NULL) <= 0)
+    if (ppoll(fds, 3, &patience, NULL) <= 0)
         return;
     if (fds[1].revents) {
         taskstats_drain(&w->records, &w->tree);
         tick_at_ending(w);
     }
+    if (fds[2].revents)
+        listen_to(w);
     if (fds[0].revents)
         take_signals(w);
 }
@@ -239,6 +283,8 @@ static void loop(struct watcher *w)
         wait_for_something(w);
         drain(w);
         now = watcher_mono();
+        if (w->o->duration_ns && now >= w->started_ns + w->o->duration_ns)
+            w->done = true;
         if (w->done || now < w->next_ns)
             continue;
         tick(w);
@@ -320,6 +366,24 @@ static void sweep(struct watcher *w)
         sweep_session(w);
 }
 
+/* Processes that were there before us go on without us. */
+static void leave_one(void *context, int pid)
+{
+    struct err ignored;
+
+    (void)context;
+    attach_leave(pid, &ignored); /* the hooks that then stay do nothing: the mode is off */
+}
+
+static void leave_all(struct watcher *w)
+{
+    if (!w->o->library)
+        return;
+    collect_mode(w->o->collect, RING_OFF);
+    collect_pass(w->o->collect);
+    collect_each(w->o->collect, leave_one, NULL);
+}
+
 /* ---- the start ---- */
 
 static int check_pid(int pid, struct err *err)
@@ -348,6 +412,8 @@ static int start_pids(struct watcher *w, struct err *err)
     if (!w->tree.live_count)
         return err_code(err, 125, "process %d has just ended", w->o->pids[0]);
     w->result->main_pid = w->o->pids[0];
+    if (w->o->library && !w->o->self_loading)
+        return attach_enter(w->o->pids[0], w->o->library, collect_ring(w->o->collect), err);
     return 0;
 }
 
@@ -424,6 +490,8 @@ static int begin(struct watcher *w, struct err *err)
     w->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     if (w->signals < 0)
         return err_code(err, 125, "cannot watch signals: %s", strerror(errno));
+    if (w->o->collect)
+        w->control = control_listen();
     tree_init(&w->tree);
     w->started_ns = watcher_mono();
     w->result->start_real_ns = watcher_real();
@@ -449,15 +517,19 @@ int watch(const struct watch_options *o, struct arena *arena, struct watch_resul
 
     w->o = o;
     w->result = result;
+    w->control = w->signals = -1;
     w->cgroup.peak = -1;
     w->cgroup.kills = ABSENT;
     w->oom_before = ABSENT;
     prepare(w);
     failed = begin(w, err);
     if (!failed) {
+        if (o->on_begun)
+            o->on_begun(o->context);
         w->next_ns = watcher_mono() + (w->root ? FIRST_NS : 0);
         loop(w);
         ended_ns = watcher_mono();
+        leave_all(w);
         sweep(w);
         take_last(w, ended_ns);
         finish_collecting(w);
@@ -467,6 +539,8 @@ int watch(const struct watch_options *o, struct arena *arena, struct watch_resul
     }
     if (w->signals >= 0)
         close(w->signals);
+    if (w->control >= 0)
+        close(w->control);
     taskstats_close(&w->records);
     cgroup_close(&w->cgroup);
     machine_close(&w->machine);

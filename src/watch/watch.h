@@ -23,9 +23,13 @@ struct watch_options {
     bool kill_at_threshold;   /* end the whole tree when it is crossed */
     char *const *environment; /* of the command; NULL: ours */
     struct collect *collect; /* drained while it runs, and finished; NULL: nothing records itself */
+    const char *library;     /* to be brought into `pids`, which `collect` is to record */
+    bool self_loading;       /* they do that themselves */
+    uint64_t duration_ns;    /* end after so long; 0: when all have ended */
     struct trace_store *store; /* NULL: not recorded; closed by the caller */
 
     void *context;
+    void (*on_begun)(void *context); /* what was to be started has been; or NULL */
     void (*on_tick)(void *context, const struct watch_view *v);   /* NULL: nobody looks */
     void (*on_point)(void *context, const struct watch_point *p); /* NULL: likewise */
     void (*on_alert)(void *context, const struct watch_alert *a); /* NULL: likewise */

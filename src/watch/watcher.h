@@ -28,6 +28,7 @@ struct watcher {
     size_t point_room;
     bool traced;
     int signals; /* descriptor */
+    int control; /* the same, for those who tell us what to do; -1: none */
     int root;    /* pid of the command; 0: we watch others' processes */
     int status;  /* wait status of the root */
     bool settled, done, above, stopping;

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "record", "report", "diff", "completion", "man", "help"]
+COMMANDS = ["run", "record", "attach", "detach", "pause", "resume", "snapshot", "report", "diff", "completion", "man", "help"]
 
 
 def need(program):
@@ -179,7 +179,7 @@ def test_bash_commands(tidemark):
     assert complete(tidemark, "tidemark", "") == COMMANDS
     assert "report" in complete(tidemark, "tidemark", "rep")
     assert "uname" in complete(tidemark, "tidemark", "unam")
-    assert complete(tidemark, "tidemark", "help", "re") == ["record", "report"]
+    assert complete(tidemark, "tidemark", "help", "re") == ["record", "resume", "report"]
     assert complete(tidemark, "tidemark", "completion", "") == ["bash", "zsh", "fish"]
 
 

@@ -1,0 +1,60 @@
+/* recording - what `record` and `attach` share: their options, the library, the trace that is written. */
+#ifndef CLI_RECORDING_H
+#define CLI_RECORDING_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/options.h"
+#include "watch/watch.h"
+
+#include <limits.h>
+
+struct recording {
+    bool exact, quiet, no_names, native, paused;
+    const char *output;
+    uint64_t sample_mean, depth, interval_ns; /* 0: as it is when not given */
+};
+
+#define RECORDING_INTERVAL_NS 100000000u
+
+/* Rows for a table of options. */
+// clang-format off
+#define RECORDING_OPTIONS(r, where)                                                                \
+    {'o', "output", "FILE", &(r).output, NULL, "Write the trace to FILE; " where, NULL, NULL},     \
+    {0, "exact", NULL, &(r).exact, NULL,                                                           \
+     "Record every allocation and free, not a sample of them", "sample", NULL},                    \
+    {0, "sample", "SIZE", &(r).sample_mean, recording_parse_sample,                                \
+     "Record one allocation per SIZE bytes on average; 512KiB when not given", "exact", NULL},     \
+    {0, "depth", "N", &(r).depth, recording_parse_depth,                                           \
+     "Keep at most N frames of a stack, from both ends; 256 when not given", NULL, NULL},          \
+    {0, "interval", "TIME", &(r).interval_ns, recording_parse_interval,                            \
+     "Time between samples of the processes: 100 (ms), 50ms, 0.05s; 100 ms when not given", NULL,  \
+     NULL},                                                                                        \
+    {0, "start-paused", NULL, &(r).paused, NULL,                                                   \
+     "Record no allocation until 'tidemark resume' or the program asks for it", NULL, NULL},       \
+    {0, "native", NULL, &(r).native, NULL,                                                         \
+     "Leave out the lines of Python: an interpreter is a program like any other", NULL, NULL},     \
+    {0, "no-names", NULL, &(r).no_names, NULL,                                                     \
+     "Leave addresses without function names and lines: the recording ends sooner", NULL, NULL},   \
+    {'q', "quiet", NULL, &(r).quiet, NULL, "Say nothing when all went well", NULL, NULL}
+// clang-format on
+
+int recording_parse_sample(const char *text, void *to, struct err *err);
+int recording_parse_depth(const char *text, void *to, struct err *err);
+int recording_parse_interval(const char *text, void *to, struct err *err);
+
+/* Where the library is: beside the tool in a build folder, or where it is installed. */
+int recording_library(char out[PATH_MAX], struct err *err);
+
+/* NAME.PID.tide in this folder; a path counts by its last part. */
+const char *recording_default(struct arena *a, const char *name, int pid);
+
+/* Make the trace and the collector, for `w` to be watched with. */
+int recording_open(const struct recording *r, const char *path, struct watch_options *w,
+                   struct err *err);
+
+/* After the watch, which has failed or not: names, the end of the trace. A trace of nothing goes. */
+int recording_close(const struct recording *r, const char *path, const struct watch_options *w,
+                    int failed, struct err *err);
+
+#endif

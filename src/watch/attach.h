@@ -1,0 +1,20 @@
+/* attach - bring our library into a process that runs, and let it join a recording, or leave one.
+ * The process goes on unharmed; the library stays in it, idle, when it has left.
+ */
+#ifndef WATCH_ATTACH_H
+#define WATCH_ATTACH_H
+
+#include "base/err.h"
+
+/* What keeps this process from being recorded; 0, or -1 with *err, whose code is 127 when there is
+ * no such process and 126 otherwise.
+ */
+int attach_check(int pid, struct err *err);
+
+/* Load the library and join the ring. */
+int attach_enter(int pid, const char *library, const char *ring, struct err *err);
+
+/* Put back all that entering has changed. A process that has ended meanwhile is no error. */
+int attach_leave(int pid, struct err *err);
+
+#endif
