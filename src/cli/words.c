@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <string.h>
-
 const char *words_joined(struct arena *a, char *const *words)
 {
     size_t len = 1;

@@ -197,7 +197,7 @@ static bool stands_safely(const struct loaded *l, const struct unsafe *u,
 
     if (is_unsafe(u, x->rip))
         return false;
-    while (count > 1 && !loaded_read(l, x->rsp, words, count * 8))
+    while (count && !loaded_read(l, x->rsp, words, count * 8))
         count /= 2; /* the stack ends earlier */
     for (size_t i = 0; i < count; i++)
         if (is_unsafe(u, words[i]) && follows_a_call(l, words[i]))
@@ -547,8 +547,9 @@ int remote_system_call(struct remote *r, long number, const uint64_t arguments[6
     x.r9 = arguments[5];
     if (!set(r, &x))
         return lost(r, err);
-    if (next_call(r, &x, err) < 0 || next_call(r, &x, err) < 0)
-        return -1;
+    for (int i = 0; i < 2; i++) /* into it, and out of it */
+        if (next_call(r, &x, err) < 0)
+            return -1;
     *result = (int64_t)x.rax;
     return 0;
 }
