@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import struct
+import signal
 import subprocess
 import termios
 import time
@@ -67,6 +68,12 @@ class Talk:
         return self.seen
 
 
+def as_a_shell_would():
+    """Signals that whoever started the tests ignores (nohup, a background job) act again."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(tidemark):
     """start(*args, **kw) -> Popen of the tool with pipes, and Talk as .out and .err"""
@@ -76,6 +83,7 @@ def start(tidemark):
         for stream in ("stdin", "stdout", "stderr"):
             kw.setdefault(stream, subprocess.PIPE)
         before = kw.pop("before", [])
+        kw.setdefault("preexec_fn", as_a_shell_would)
         p = subprocess.Popen([*before, *([tool] if tool else []), *map(os.fspath, args)], **kw)
         begun.append(p)
         p.out = Talk(p.stdout.fileno()) if p.stdout else None
