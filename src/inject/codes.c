@@ -11,7 +11,6 @@
 
 #define FILE_MOST 3000u
 #define NAME_MOST 1000u
-#define LINE_MOST 0xffffffu
 
 _Static_assert(FILE_MOST + NAME_MOST <= RING_TEXT_MOST, "a code's names outgrow a record");
 
@@ -85,8 +84,7 @@ bool codes_frame(struct thread *t, const struct py_memory *m, const struct py_fr
     if (near->hash != key) {
         line = py_code_line(&python.layout, m, &c, f->instruction);
         *near = (struct numbered){
-            key,
-            is_helper(m, &c) ? 0 : RING_FRAME_PYTHON | (uint64_t)number << 24 | (line & LINE_MOST)};
+            key, is_helper(m, &c) ? 0 : RING_FRAME_PYTHON | (uint64_t)number << 24 | line};
     }
     *frame = near->number;
     return true;

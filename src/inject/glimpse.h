@@ -1,41 +1,28 @@
-/* glimpse - memory that may be gone, read without a fault: the kernel copies it for us.
+/* glimpse - memory that may be gone, read without a fault: the kernel is asked first.
  *
- * For the frames of a thread that was interrupted anywhere. Whole pages are copied and kept for the
- * length of one look, and the code objects of a stack are fetched all at once: a look at a stack of
- * twenty frames takes three system calls.
+ * For the frames of a thread that was interrupted anywhere, where one pointer in ten thousand leads
+ * nowhere. Each page is asked for once in a look: a system call that reads a word of it and refuses to
+ * do anything else. That another thread gives a page back between the question and the read is left
+ * out of account: what is alive stays, and what is not is met so rarely.
  */
 #ifndef INJECT_GLIMPSE_H
 #define INJECT_GLIMPSE_H
 
 #include "python/pymemory.h"
 
-#define GLIMPSE_PAGES 8u
-#define GLIMPSE_PIECES 64u
-#define GLIMPSE_PIECE 256u /* bytes of one, at most */
+#define GLIMPSE_PAGES 128u
 
-struct glimpse {                    /* in the thread's memory, not on a stack that may be small */
-    uintptr_t pages[GLIMPSE_PAGES]; /* 0: none */
-    unsigned int next;              /* to be replaced */
-    uintptr_t pieces[GLIMPSE_PIECES];
-    unsigned int fetched, near; /* pieces; the one used last */
-    size_t piece_bytes;
-    uint8_t page[GLIMPSE_PAGES][4096];
-    uint8_t piece[GLIMPSE_PIECES * GLIMPSE_PIECE]; /* one after the other */
+struct glimpse {                    /* of one look */
+    uintptr_t pages[GLIMPSE_PAGES]; /* known to be there; by number */
 };
 
-/* Forget what was copied before, and read through `g` from now on. */
+/* Forget what was asked before, and read through `g` from now on. */
 struct py_memory glimpse_begin(struct glimpse *g);
 
-/* Fetch `bytes` at each of g->pieces[0 .. count). What cannot be read is left out. */
-void glimpse_fetch(struct glimpse *g, unsigned int count, size_t bytes);
-
 /* What glimpse_begin gives as a function; `context` is the glimpse. */
-bool glimpse_read_kept(void *context, uintptr_t at, void *to, size_t bytes);
+bool glimpse_read(void *context, uintptr_t at, void *to, size_t bytes);
 
-/* One read alone. */
-bool glimpse_read_once(void *context, uintptr_t at, void *to, size_t bytes);
-
-/* Does the kernel let us? Asked once. */
+/* Does the kernel answer as we expect it to? Asked once. */
 bool glimpse_allowed(void);
 
 #endif

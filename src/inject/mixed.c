@@ -35,30 +35,15 @@ static bool start(struct py_walk *w, const struct py_memory *m, uintptr_t tstate
            py_read_word(m, w->at + l->cframe_frame, &w->at);
 }
 
-/* Fetch the codes of the innermost frames, all at once. */
-static void fetch_codes(struct glimpse *g, const struct py_memory *m, uintptr_t tstate)
-{
-    unsigned int count = 0;
-    struct py_walk w;
-    struct py_frame f;
-
-    if (!start(&w, m, tstate))
-        return;
-    while (count < GLIMPSE_PIECES && py_walk_next(&w, &f) == PY_FRAME)
-        g->pieces[count++] = f.code;
-    glimpse_fetch(g, count, python.layout.code_bytes);
-}
-
 /* Of a frame: a code's address may be used again, but hardly with the same table of lines. */
-static bool identity(const struct py_memory *m, const struct py_frame *f, bool outer,
-                     uint64_t *hash)
+static bool identity(const struct py_memory *m, const struct py_frame *f, uint64_t *hash)
 {
     const struct py_layout *l = &python.layout;
-    uintptr_t lines = 0, type;
+    uintptr_t lines, type;
 
-    if (m->read && !outer && (!py_read_word(m, f->code + l->type, &type) || type != l->code_type))
+    if (m->read && (!py_read_word(m, f->code + l->type, &type) || type != l->code_type))
         return false;
-    if (!outer && !py_read_word(m, f->code + l->code_lines, &lines))
+    if (!py_read_word(m, f->code + l->code_lines, &lines))
         return false;
     *hash = stir(stir(stir(0, f->code), f->instruction), lines);
     return true;
@@ -72,8 +57,7 @@ static enum py_step look_on(struct thread *t, const struct py_memory *m, struct 
     uint64_t one;
 
     while (s->count < STEPS_MOST && (step = py_walk_next(w, &f)) == PY_FRAME) {
-        /* A code that must be fetched alone is too dear; a caller lives as long as it is one. */
-        if (!identity(m, &f, m->read && s->count >= GLIMPSE_PIECES, &one))
+        if (!identity(m, &f, &one))
             return PY_BAD;
         if (!s->count) {
             t->python_code = f.code;
@@ -91,8 +75,6 @@ struct mixed_sight mixed_look(struct thread *t, const struct py_memory *m, uintp
     struct py_walk w;
 
     t->python_code = 0;
-    if (m->read)
-        fetch_codes(&t->glimpse, m, tstate);
     s.bad = !start(&w, m, tstate) || look_on(t, m, &w, &s) == PY_BAD;
     return s;
 }

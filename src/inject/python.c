@@ -178,12 +178,15 @@ static bool right_frame(const struct py_memory *m, const struct py_frame *f, boo
 /* Read the whole stack without trust. 1: right, 0: no frame yet, -1: wrong. */
 static int check(uintptr_t tstate, bool interrupted)
 {
-    struct py_memory m = {glimpse_allowed() ? glimpse_read_once : NULL, NULL};
+    struct glimpse g;
+    struct py_memory m = glimpse_begin(&g);
     enum py_step step = PY_FRAME;
     struct py_walk w;
     struct py_frame f;
     unsigned int count = 0;
 
+    if (!glimpse_allowed())
+        m.read = NULL;
     if (!py_walk_start(&w, &python.layout, &m, tstate))
         return -1;
     while (count < CHECK_FRAMES && (step = py_walk_next(&w, &f)) == PY_FRAME) {
@@ -248,7 +251,7 @@ uintptr_t python_own_tstate(const struct thread *t)
 static bool at_call(struct thread *t)
 {
     const struct py_layout *l = &python.layout;
-    struct py_memory m = {glimpse_read_kept, &t->glimpse};
+    struct py_memory m = {glimpse_read, &t->glimpse};
     uintptr_t at = t->python_at;
     struct py_code c;
     uint8_t opcode;

@@ -4,7 +4,6 @@
 #include "python/linetable.h"
 
 #define WINDOW 128
-#define LINE_MOST 0xffffff
 #define NO_LINE (-128) /* in 3.10's table */
 
 struct table {
@@ -47,7 +46,7 @@ static inline int take(struct table *t)
 
 static uint32_t checked(int64_t line)
 {
-    return line > 0 && line <= LINE_MOST ? (uint32_t)line : 0;
+    return line > 0 && line <= PY_LINE_MOST ? (uint32_t)line : 0;
 }
 
 /* To 3.9: pairs of a distance in bytes and one in lines. */

@@ -4,6 +4,8 @@
 
 #include "python/layout.h"
 
+#define PY_LINE_MOST 0xffffff
+
 /* The line of the instruction that starts at byte `at` of the code; 0: it has none, or the table is
  * broken. The table is `bytes` long at address `table`; the function starts in line `first`.
  */

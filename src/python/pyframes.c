@@ -129,7 +129,7 @@ uint32_t py_code_line(const struct py_layout *l, const struct py_memory *m, cons
     uintptr_t bytes;
 
     if (at == UINT32_MAX)
-        return c->first_line > 0 ? (uint32_t)c->first_line : 0;
+        return c->first_line > 0 && c->first_line <= PY_LINE_MOST ? (uint32_t)c->first_line : 0;
     if (!py_read_word(m, c->lines + l->size, &bytes) || bytes > LINES_MOST)
         return 0;
     return py_line(l->lines, m, c->lines + l->bytes_data, bytes, c->first_line, at);

@@ -1,0 +1,43 @@
+/* line_tables - the lines of code objects, for the tests that know them: each line of standard input is
+ * the format, the first line, the bytes of code and the table in hexadecimal digits; the answer is the
+ * line of each instruction of two bytes.
+ */
+#include "python/linetable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t from_hex(const char *text, unsigned char *out)
+{
+    size_t n = 0;
+    unsigned int byte;
+
+    for (; sscanf(text + 2 * n, "%2x", &byte) == 1; n++)
+        out[n] = (unsigned char)byte;
+    return n;
+}
+
+int main(void)
+{
+    const struct py_memory plain = {NULL, NULL};
+    char *line = NULL;
+    size_t room = 0;
+
+    while (getline(&line, &room, stdin) > 0) {
+        unsigned char *table = malloc(room + 1);
+        int format, first, skip;
+        unsigned int bytes;
+        size_t size;
+
+        if (!table || sscanf(line, "%d %d %u %n", &format, &first, &bytes, &skip) != 3)
+            return 1;
+        size = from_hex(line + skip, table);
+        for (unsigned int at = 0; at < bytes; at += 2)
+            printf("%u ",
+                   py_line((enum py_lines)format, &plain, (uintptr_t)table, size, first, at));
+        printf("\n");
+        free(table);
+    }
+    free(line);
+    return 0;
+}
