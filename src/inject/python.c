@@ -166,7 +166,7 @@ static bool right_frame(const struct py_memory *m, const struct py_frame *f, boo
     if (!lines)
         return true;
     if (!has_type(m, c.file, python.text_type) || !has_type(m, c.name, python.text_type) ||
-        !has_type(m, c.lines, python.bytes_type))
+        !has_type(m, c.lines, python.bytes_type) || !py_text_learn(&python.layout, m, c.name))
         return false;
     at = py_code_at(l, &c, f->instruction);
     if (at == UINT32_MAX || interrupted)

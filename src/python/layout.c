@@ -120,60 +120,101 @@ static const struct py_layout tables[] = {
     },
 };
 
-/* The words of _Py_DebugOffsets by number. What 3.14 added lies between some of these. */
-enum word { COOKIE_WORD, VERSION, FREE_THREADED };
-
-struct places { /* words where the sections begin that we read */
-    unsigned int thread_state, frame, code, object, bytes, text;
-};
-
-static const struct places places_313 = {19, 28, 34, 44, 64, 67};
-
+/* ---- 3.13 and later: _Py_DebugOffsets, at the start of _PyRuntime ----
+ *
+ * A row of words in sections, each a structure's size and offsets in it. Later versions put words in
+ * between, so a section is known by what cannot be otherwise: fields that stand side by side.
+ */
 #define WORDS 160
 
-/* An offset that is believable: structures are small. */
-static uint16_t offset(const uint64_t *words, unsigned int at, bool *bad)
+enum word { COOKIE_WORD, VERSION, FREE_THREADED, SECTIONS };
+
+/* size, prev, next, interp, current_frame: PyThreadState begins with these pointers */
+static bool is_thread_state(const uint64_t *w)
 {
-    if (words[at] >= 1024)
-        *bad = true;
-    return (uint16_t)words[at];
+    return w[1] == 0 && w[2] == 8 && w[3] == 16 && w[4] > 16 && w[4] < w[0];
 }
 
-static bool from_words(struct py_layout *l, const uint64_t *w, const struct places *p)
+/* size, previous, executable, instr_ptr, localsplus, owner: localsplus is the last field */
+static bool is_frame(const uint64_t *w)
 {
-    bool bad = false;
+    return w[1] == 8 && w[2] == 0 && w[3] > 8 && w[3] < w[4] && w[5] > w[3] && w[5] < w[4] &&
+           w[0] == w[4] + 8 && w[0] <= 128;
+}
 
+/* size, filename, name, qualname, linetable, firstlineno, three of locals, co_code_adaptive */
+static bool is_code(const uint64_t *w)
+{
+    return w[1] > 16 && w[2] == w[1] + 8 && w[3] == w[2] + 8 && w[4] == w[3] + 8 && w[5] < w[1] &&
+           w[9] > w[4] && w[9] <= w[0] && w[0] <= PY_CODE_MOST;
+}
+
+static bool is_object(const uint64_t *w) /* size, ob_type */
+{
+    return w[0] == 16 && w[1] == 8;
+}
+
+/* size, ob_size, ob_sval; the section of strings is the next: size, state, length, size of ASCII */
+static bool is_bytes_and_text(const uint64_t *w)
+{
+    return w[1] == 16 && w[2] > 16 && w[0] == w[2] + 8 && w[5] == 16 && w[4] > 16 && w[6] > w[4] &&
+           w[3] > w[6] && w[3] <= 128;
+}
+
+/* The first section of this kind from *at on; *at is then beyond its `used` words. NULL: none. */
+static const uint64_t *section(const uint64_t *words, unsigned int *at, unsigned int used,
+                               bool (*is)(const uint64_t *))
+{
+    for (unsigned int i = *at; i + used <= WORDS; i++) {
+        if (is(words + i)) {
+            *at = i + used;
+            return words + i;
+        }
+    }
+    return NULL;
+}
+
+static bool from_words(struct py_layout *l, const uint64_t *words)
+{
+    unsigned int at = SECTIONS;
+    const uint64_t *thread = section(words, &at, 5, is_thread_state);
+    const uint64_t *frame = thread ? section(words, &at, 6, is_frame) : NULL;
+    const uint64_t *code = frame ? section(words, &at, 10, is_code) : NULL;
+    const uint64_t *object = code ? section(words, &at, 2, is_object) : NULL;
+    const uint64_t *bytes = object ? section(words, &at, 7, is_bytes_and_text) : NULL;
+
+    if (!bytes || thread[4] >= PY_ABSENT)
+        return false;
     *l = (struct py_layout){
-        .version = (uint32_t)w[VERSION],
+        .version = (uint32_t)words[VERSION],
         .lines = PY_LINES_LOCATIONS,
-        .tstate_frame = offset(w, p->thread_state + 4, &bad),
+        .tstate_frame = (uint16_t)thread[4],
         .cframe_frame = PY_ABSENT,
-        .frame_previous = offset(w, p->frame + 1, &bad),
-        .frame_code = offset(w, p->frame + 2, &bad),
-        .frame_instruction = offset(w, p->frame + 3, &bad),
-        .frame_owner = offset(w, p->frame + 5, &bad),
+        .frame_previous = (uint16_t)frame[1],
+        .frame_code = (uint16_t)frame[2],
+        .frame_instruction = (uint16_t)frame[3],
+        .frame_owner = (uint16_t)frame[5],
         .frame_is_entry = PY_ABSENT,
-        .frame_bytes = offset(w, p->frame + 4, &bad),
+        .frame_bytes = (uint16_t)frame[4],
         .owner_c = 3,
-        .code_file = offset(w, p->code + 1, &bad),
-        .code_name = offset(w, p->code + 2, &bad),
-        .code_qualname = offset(w, p->code + 3, &bad),
-        .code_lines = offset(w, p->code + 4, &bad),
-        .code_first_line = offset(w, p->code + 5, &bad),
-        .code_instructions = offset(w, p->code + 9, &bad),
-        .code_bytes = offset(w, p->code + 9, &bad),
-        .type = offset(w, p->object + 1, &bad),
-        .size = offset(w, p->bytes + 1, &bad),
-        .bytes_data = offset(w, p->bytes + 2, &bad),
-        .text_state = offset(w, p->text + 1, &bad),
-        .text_length = offset(w, p->text + 2, &bad),
-        .text_ascii = offset(w, p->text + 3, &bad),
+        .code_file = (uint16_t)code[1],
+        .code_name = (uint16_t)code[2],
+        .code_qualname = (uint16_t)code[3],
+        .code_lines = (uint16_t)code[4],
+        .code_first_line = (uint16_t)code[5],
+        .code_instructions = (uint16_t)code[9],
+        .code_bytes = (uint16_t)code[9],
+        .type = (uint16_t)object[1],
+        .size = (uint16_t)bytes[1],
+        .bytes_data = (uint16_t)bytes[2],
+        .text_state = (uint16_t)bytes[4],
+        .text_length = (uint16_t)bytes[5],
+        .text_ascii = (uint16_t)bytes[6],
+        .text_compact = (uint16_t)(bytes[6] + 16), /* the UTF-8 form: length and pointer */
+        .text_legacy = (uint16_t)(bytes[6] + 16),
         .text_kind_shift = 2,
     };
-    l->text_compact = (uint16_t)(l->text_ascii + 16); /* the UTF-8 form: length and pointer */
-    l->text_legacy = l->text_compact;
-    return !bad && l->code_bytes <= PY_CODE_MOST &&
-           w[p->bytes] == l->bytes_data + 8u /* the sections are where we think they are */;
+    return true;
 }
 
 static enum py_layout_found from_runtime(struct py_layout *l, uint32_t version,
@@ -186,7 +227,7 @@ static enum py_layout_found from_runtime(struct py_layout *l, uint32_t version,
         return PY_LAYOUT_UNKNOWN;
     if (words[FREE_THREADED])
         return PY_LAYOUT_FREE_THREADED;
-    return from_words(l, words, &places_313) ? PY_LAYOUT_FOUND : PY_LAYOUT_UNKNOWN;
+    return from_words(l, words) ? PY_LAYOUT_FOUND : PY_LAYOUT_UNKNOWN;
 }
 
 enum py_layout_found py_layout_find(struct py_layout *l, uint32_t version,

@@ -197,6 +197,28 @@ static size_t put_text(const struct py_memory *m, uintptr_t at, size_t length, u
     return used;
 }
 
+static bool is_width(uint32_t width)
+{
+    return width == 1 || width == 2 || width == 4;
+}
+
+/* The bits before it say how the str is shared, a small number: read wrongly, there is no width. */
+bool py_text_learn(struct py_layout *l, const struct py_memory *m, uintptr_t text)
+{
+    static const uint8_t places[] = {2, 8, 16};
+    uint32_t state;
+
+    if (!py_read(m, text + l->text_state, &state, sizeof(state)))
+        return false;
+    for (size_t i = 0; i < sizeof(places); i++) {
+        if (is_width(state >> places[i] & 7)) {
+            l->text_kind_shift = places[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The state's bits: the width of a character in three, then "compact", then "ASCII". */
 size_t py_text(const struct py_layout *l, const struct py_memory *m, uintptr_t text, char *out,
                size_t room)
@@ -210,7 +232,7 @@ size_t py_text(const struct py_layout *l, const struct py_memory *m, uintptr_t t
         return 0;
     state >>= l->text_kind_shift;
     width = state & 7;
-    if (width != 1 && width != 2 && width != 4)
+    if (!is_width(width))
         return 0;
     if (state & 8)
         at = text + (state & 16 ? l->text_ascii : l->text_compact);

@@ -46,6 +46,11 @@ uint32_t py_code_at(const struct py_layout *l, const struct py_code *c, uintptr_
 uint32_t py_code_line(const struct py_layout *l, const struct py_memory *m, const struct py_code *c,
                       uintptr_t instruction);
 
+/* Find out where this version keeps how wide a str's characters are: 3.14 has moved it. `text` is any
+ * str; false: it is none that we can read.
+ */
+bool py_text_learn(struct py_layout *l, const struct py_memory *m, uintptr_t text);
+
 /* A str as UTF-8, as much as fits; how many bytes there are then, without a final zero. */
 size_t py_text(const struct py_layout *l, const struct py_memory *m, uintptr_t text, char *out,
                size_t room);
