@@ -29,9 +29,9 @@ static bool there(struct glimpse *g, uintptr_t number)
 {
     uintptr_t *known = &g->pages[number % GLIMPSE_PAGES];
 
-    if (*known == number)
+    if (number && *known == number)
         return true;
-    if (number >> 35 || ask(number * PAGE) != -EINVAL)
+    if (!number || number >> 35 || ask(number * PAGE) != -EINVAL)
         return false;
     *known = number;
     return true;

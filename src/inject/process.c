@@ -242,4 +242,5 @@ void process_announce(struct thread *t)
     words[2] = (uint64_t)bytes;
     buffer_now(t);
     buffer_put(t, RING_PROCESS, words, 3, path, (size_t)bytes);
+    python_tell_refused(t);
 }

@@ -221,6 +221,12 @@ static OUTLINE void announce(struct thread *t)
         buffer_put(t, RING_PYTHON, words, 4, NULL, 0);
 }
 
+void python_tell_refused(struct thread *t)
+{
+    if (atomic_load_explicit(&python.state, memory_order_acquire) == PYTHON_REFUSED)
+        announce(t);
+}
+
 bool python_ready(struct thread *t, uintptr_t tstate, bool interrupted)
 {
     int state = atomic_load_explicit(&python.state, memory_order_acquire);

@@ -434,3 +434,53 @@ def test_lines_are_those_of_the_interpreter(build, python, tmp_path):
     assert len(ours) == len(said) // 2 > 300
     for mine, theirs in zip(ours, said[1::2]):
         assert mine.split() == theirs.split()
+
+
+FAKE = r"""
+#include <stdlib.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+const unsigned long Py_Version = VERSION;
+uint64_t _PyRuntime[512] = {0x7970677562656478, VERSION, FREE};
+char PyCode_Type[8], PyUnicode_Type[8], PyBytes_Type[8];
+void *PyGILState_GetThisThreadState(void) { return (void *)8; } /* would fault, if it were read */
+int PyCode_Addr2Line(void *code, int at) { return at; }
+int _Py_IsFinalizing(void) { return 0; }
+#ifdef DEBUG
+void _Py_NegativeRefcount(void) {}
+#endif
+__attribute__((noinline)) void *_PyEval_EvalFrameDefault(void) { return malloc(9 << 20); }
+int main(void)
+{
+    for (int i = 0; i < 5; i++)
+        *(volatile char *)_PyEval_EvalFrameDefault() = 1;
+    if (!fork())
+        return _PyEval_EvalFrameDefault() == NULL;
+    wait(NULL);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("flags, text", [
+    (["-DVERSION=0x030812f0", "-DFREE=0"], "3.8.18 (not read: unknown version)"),
+    (["-DVERSION=0x030f00f0", "-DFREE=0"], "3.15.0 (not read: unknown version)"),
+    (["-DVERSION=0x030d00f0", "-DFREE=1"], "3.13.0 (not read: a free-threaded build)"),
+    (["-DVERSION=0x030c00f0", "-DFREE=0", "-DDEBUG"], "3.12.0 (not read: a debug build)"),
+    (["-DVERSION=0x030b02f0", "-DFREE=0"], "3.11.2 (not read: the check against its C API failed)"),
+], ids=["old", "new", "free-threaded", "debug", "wrong"])
+def test_an_interpreter_that_cannot_be_read_is_named(run, tmp_path, flags, text):
+    """Programs that look like one: nothing of them is read, and the trace says why."""
+    made, trace = tmp_path / "fake", tmp_path / "t.tide"
+    subprocess.run(["cc", "-w", "-O1", "-rdynamic", *flags, "-o", made,
+                    write(tmp_path, "fake.c", FAKE)], check=True)
+    done = run("record", "-q", "--exact", "-o", trace, made)
+    assert done.returncode == 0, done.stderr
+    tool = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tide.py"
+    said = subprocess.run(["/usr/bin/python3", tool, trace], capture_output=True, text=True,
+                          check=True, timeout=120)
+    facts = [json.loads(line) for line in said.stdout.splitlines() if '"FACT"' in line]
+    told = [fact["id"] for fact in facts if fact["text"] == text]
+    assert told and len(told) == len(set(told))
+    assert len(told) == 2  # also of the forked child
