@@ -37,7 +37,7 @@ struct question {
                struct err *err);
 };
 
-extern const struct question question_summary, question_processes, question_timeline,
+extern const struct question question_cpu, question_summary, question_processes, question_timeline,
     question_resources, question_peak, question_leaks, question_temporary, question_sites,
     question_resident, question_tree, question_histogram, question_threads;
 

@@ -97,13 +97,16 @@ static const struct command_exit exits[] = {
 const struct command cmd_record = {
     .name = "record",
     .operands = "[--] COMMAND [ARGS...]",
-    .summary = "record what a command and its processes allocate, with stacks",
+    .summary = "record what a command and its processes allocate and compute, with stacks",
     .description =
         "Runs COMMAND with a library in it and in all its children that notes allocations with "
         "their stacks, and writes one trace, which also holds what 'run --record' keeps. "
         "'tidemark report' answers from it.\n\n"
         "By default allocations are sampled: each byte has the same chance to be noted, and "
         "every number is an estimate with its error. --exact notes every allocation and free.\n\n"
+        "CPU time is sampled beside that: each thread tells where it is whenever it has used 10 ms "
+        "of CPU time, at first more often: at every tick of the kernel, mostly 4 ms, which is the "
+        "closest there is. The kernel's work for page faults counts for the code that met them.\n\n"
         "Programs that the library cannot enter (statically linked, 32-bit, set-user-id, of another "
         "libc, with a sanitizer) run as always and are watched from outside; the report names "
         "them. A program with a malloc of its own inside tells of its blocks by tidemark.h.\n\n"

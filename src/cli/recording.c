@@ -81,11 +81,15 @@ static uint64_t origin_of(const struct trace_store *s)
 int recording_open(const struct recording *r, const char *path, struct watch_options *w,
                    struct err *err)
 {
-    struct collect_options how = {.mode = r->exact ? RING_EXACT : RING_SAMPLED,
+    struct collect_options how = {.mode = r->cpu_only ? RING_NO_HEAP
+                                        : r->exact    ? RING_EXACT
+                                                      : RING_SAMPLED,
                                   .sample_mean = r->sample_mean,
                                   .depth = (uint32_t)r->depth,
-                                  .wants = r->native ? 0 : RING_WANTS_PYTHON};
-    const char *mode = r->exact ? "exact" : "sampled";
+                                  .wants = (r->native ? 0u : RING_WANTS_PYTHON) |
+                                           (r->no_cpu ? 0u : RING_WANTS_CPU),
+                                  .cpu_ns = r->cpu_ns};
+    const char *mode = r->cpu_only ? "no" : r->exact ? "exact" : "sampled";
     struct err later;
 
     w->interval_ns = r->interval_ns ? r->interval_ns : RECORDING_INTERVAL_NS;
@@ -100,6 +104,8 @@ int recording_open(const struct recording *r, const char *path, struct watch_opt
         return err->code = EXIT_OWN, -1;
     }
     trace_store_fact(w->store, TRACE_OF_RUN, 0, "recorded", mode, strlen(mode));
+    if (!r->no_cpu)
+        trace_store_fact(w->store, TRACE_OF_RUN, 0, "cpu", "sampled", 7);
     if (r->paused)
         collect_pause(w->collect, true);
     return 0;

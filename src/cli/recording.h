@@ -10,9 +10,9 @@
 #include <limits.h>
 
 struct recording {
-    bool exact, quiet, no_names, native, paused;
+    bool exact, quiet, no_names, native, paused, no_cpu, cpu_only;
     const char *output;
-    uint64_t sample_mean, depth, interval_ns; /* 0: as it is when not given */
+    uint64_t sample_mean, depth, interval_ns, cpu_ns; /* 0: as it is when not given */
 };
 
 #define RECORDING_INTERVAL_NS 100000000u
@@ -27,6 +27,13 @@ struct recording {
      "Record one allocation per SIZE bytes on average; 512KiB when not given", "exact", NULL},     \
     {0, "depth", "N", &(r).depth, recording_parse_depth,                                           \
      "Keep at most N frames of a stack, from both ends; 256 when not given", NULL, NULL},          \
+    {0, "no-cpu", NULL, &(r).no_cpu, NULL, "Do not sample where CPU time is spent",                \
+     "cpu-interval", NULL},                                                                        \
+    {0, "cpu-interval", "TIME", &(r).cpu_ns, recording_parse_interval,                             \
+     "CPU time of a thread between two samples of it, shorter at first; 10 ms when not given",     \
+     "no-cpu", NULL},                                                                              \
+    {0, "cpu-only", NULL, &(r).cpu_only, NULL, "Sample CPU time and record no allocations",        \
+     "exact sample no-cpu", NULL},                                                                 \
     {0, "interval", "TIME", &(r).interval_ns, recording_parse_interval,                            \
      "Time between samples of the processes: 100 (ms), 50ms, 0.05s; 100 ms when not given", NULL,  \
      NULL},                                                                                        \

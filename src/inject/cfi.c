@@ -25,7 +25,8 @@ struct program {
     int64_t data_align;
     bool signal;
     uint8_t encoding;
-    struct bytes initial;
+    struct bytes initial, rest; /* of the CIE; of the FDE, from its augmentation on */
+    uintptr_t start, size;      /* of the function */
 };
 
 static uint32_t pack(enum cfi_type type, int64_t cfa, int64_t rbp)
@@ -312,30 +313,34 @@ static bool parse_cie(const uint8_t *at, const uint8_t *end, struct program *p)
     return !b.bad;
 }
 
-static uint32_t run_fde(const uint8_t *fde, const uint8_t *low, const uint8_t *end, uintptr_t pc)
+static bool open_fde(const uint8_t *fde, const uint8_t *low, const uint8_t *end, struct program *p)
 {
-    struct program p = {0};
-    struct rules initial = {0}, r;
     struct bytes b;
     const uint8_t *id_at;
     uint32_t id;
-    uintptr_t start, size;
 
     if (!open_entry(fde, end, &b))
-        return CFI_GAP;
+        return false;
     id_at = b.at;
     id = (uint32_t)bytes_take(&b, 4);
-    if (!id || id > (size_t)(id_at - low) || !parse_cie(id_at - id, end, &p))
-        return CFI_GAP;
-    start = bytes_pointer(&b, p.encoding, 0);
-    size = bytes_pointer(&b, p.encoding & 0x0f, 0);
-    if (b.bad || pc < start || pc - start >= size)
-        return CFI_GAP;
+    if (!id || id > (size_t)(id_at - low) || !parse_cie(id_at - id, end, p))
+        return false;
+    p->start = bytes_pointer(&b, p->encoding, 0);
+    p->size = bytes_pointer(&b, p->encoding & 0x0f, 0);
+    p->rest = b;
+    return !b.bad;
+}
+
+static uint32_t run_fde(const struct program *p, uintptr_t pc)
+{
+    struct rules initial = {0}, r;
+    struct bytes b = p->rest;
+
     bytes_skip(&b, bytes_uleb(&b)); /* augmentation data: compilers always write 'z' */
-    run(&p, p.initial, 0, UINTPTR_MAX, &initial, &initial);
+    run(p, p->initial, 0, UINTPTR_MAX, &initial, &initial);
     r = initial;
-    run(&p, b, start, pc, &r, &initial);
-    return row_of(&r, p.signal);
+    run(p, b, p->start, pc, &r, &initial);
+    return row_of(&r, p->signal);
 }
 
 /* The FDE that may hold pc, by binary search in the usual table; NULL without one. */
@@ -381,22 +386,38 @@ static bool holder(const uint8_t *data, const uint8_t **start, const uint8_t **e
     return true;
 }
 
+static bool find_program(const struct dl_find_object *o, uintptr_t pc, struct program *p)
+{
+    const uint8_t *hdr = o->dlfo_eh_frame, *start = o->dlfo_map_start, *end = o->dlfo_map_end, *fde;
+
+    if (!hdr || !holder(hdr, &start, &end) || end - hdr < 8)
+        return false;
+    fde = search(hdr, end, pc);
+    if (!fde || !holder(fde, &start, &end) || !open_fde(fde, start, end, p))
+        return false;
+    return pc >= p->start && pc - p->start < p->size;
+}
+
 uint32_t cfi_find(uintptr_t pc, struct cfi_module *module, bool *known)
 {
+    struct program p = {0};
     struct dl_find_object o;
-    const uint8_t *hdr, *fde, *start, *end;
 
     *known = _dl_find_object((void *)pc, &o) == 0;
     if (!*known)
         return CFI_GAP;
     *module = (struct cfi_module){o.dlfo_map_start, o.dlfo_map_end, o.dlfo_link_map};
-    start = o.dlfo_map_start;
-    end = o.dlfo_map_end;
-    hdr = o.dlfo_eh_frame;
-    if (!hdr || !holder(hdr, &start, &end) || end - hdr < 8)
-        return CFI_GAP;
-    fde = search(hdr, end, pc);
-    if (!fde || !holder(fde, &start, &end))
-        return CFI_GAP;
-    return run_fde(fde, start, end, pc);
+    return find_program(&o, pc, &p) ? run_fde(&p, pc) : CFI_GAP;
+}
+
+bool cfi_extent(uintptr_t pc, uintptr_t *start, uintptr_t *end)
+{
+    struct program p = {0};
+    struct dl_find_object o;
+
+    if (_dl_find_object((void *)pc, &o) != 0 || !find_program(&o, pc, &p))
+        return false;
+    *start = p.start;
+    *end = p.start + p.size;
+    return true;
 }

@@ -46,4 +46,7 @@ struct cfi_module {
 /* The row for an address inside an instruction. *module is set where *known says so. */
 uint32_t cfi_find(uintptr_t pc, struct cfi_module *module, bool *known);
 
+/* From where to where the function goes that holds an address; false: not known. */
+bool cfi_extent(uintptr_t pc, uintptr_t *start, uintptr_t *end);
+
 #endif

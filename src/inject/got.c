@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define OBJECTS_MOST 4096u
@@ -53,6 +54,15 @@ static const struct got_hook hooks[] = {
     HOOK(dlmopen),
     {"dlsym", (uintptr_t)look_up},
     HOOK(dlclose),
+    HOOK(pthread_create),
+    HOOK(pthread_sigmask),
+    HOOK(sigprocmask),
+    HOOK(sigaction),
+    HOOK(signal),
+    HOOK(sigwait),
+    HOOK(sigwaitinfo),
+    HOOK(sigtimedwait),
+    HOOK(signalfd),
     /* from here on such that go to one of the above */
     HOOK(reallocarray),
     HOOK(mmap64),
@@ -81,6 +91,15 @@ static uintptr_t *const fields[] = {
     (uintptr_t *)&real.dlmopen,
     (uintptr_t *)&real.dlsym,
     (uintptr_t *)&real.dlclose,
+    (uintptr_t *)&real.pthread_create,
+    (uintptr_t *)&real.pthread_sigmask,
+    (uintptr_t *)&real.sigprocmask,
+    (uintptr_t *)&real.sigaction,
+    (uintptr_t *)&real.signal,
+    (uintptr_t *)&real.sigwait,
+    (uintptr_t *)&real.sigwaitinfo,
+    (uintptr_t *)&real.sigtimedwait,
+    (uintptr_t *)&real.signalfd,
 };
 
 /* Not the loader's own answer but ours, as it would be had we been there first. */

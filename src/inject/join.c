@@ -1,6 +1,7 @@
 /* join - to be recorded from now on, and no longer: what `tidemark attach` calls in a process that
  * it has loaded us into, and a process that loads us itself. See include/tidemark.h.
  */
+#include "inject/cpu.h"
 #include "inject/event.h"
 #include "inject/got.h"
 #include "inject/process.h"
@@ -34,6 +35,7 @@ EXPORT void tidemark_leave(void)
     int kept = errno;
 
     process_leave();
+    cpu_leave();
     got_give_back();
     errno = kept;
 }

@@ -4,6 +4,7 @@
  * hide the caller. So objects are looked at after a call of ours where the caller makes no
  * difference, and otherwise when the program next looks for a function in one.
  */
+#include "inject/cpu.h"
 #include "inject/elf.h"
 #include "inject/event.h"
 #include "inject/got.h"
@@ -22,6 +23,17 @@ __attribute__((constructor)) static void start(void)
     event_start();
     python_start();
     pymem_start();
+}
+
+/* The program ends: what its last thread has used since its last sample. */
+__attribute__((destructor)) static void finish(void)
+{
+    struct thread *t = process_mode() == RING_OFF ? NULL : record_enter(CALLER().sp);
+
+    if (t) {
+        cpu_end(t);
+        record_leave();
+    }
 }
 
 static bool caller_matters(const char *file, const void *caller)

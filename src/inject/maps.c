@@ -18,10 +18,11 @@ void *mmap64(void *at, size_t length, int protection, int flags, int fd, off_t o
 
 static struct thread *enter(uintptr_t frame)
 {
+    uint32_t mode = process_mode() & ~RING_PAUSED;
     struct thread *t = NULL;
 
     local.quiet = 1; /* until leave */
-    if (process_mode() != RING_OFF)
+    if (mode != RING_OFF && mode != RING_NO_HEAP)
         t = record_enter(frame);
     if (t)
         buffer_now(t);

@@ -2,6 +2,7 @@
 #include "inject/process.h"
 
 #include "inject/buffer.h"
+#include "inject/cpu.h"
 #include "inject/got.h"
 #include "inject/python.h"
 #include "inject/sample.h"
@@ -69,6 +70,7 @@ static void in_child(void)
 {
     struct thread *t = local.thread;
 
+    cpu_forked();
     if (local.busy && t && t->ring)
         sys_call(SYS_mmap, (long)t->ring, RING_WORDS * 8, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

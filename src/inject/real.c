@@ -86,6 +86,16 @@ void real_find(void)
     r.execveat = (int (*)(int, const char *, char *const[], char *const[], int))next("execveat");
     r.posix_spawn = (spawn_function *)next("posix_spawn");
     r.posix_spawnp = (spawn_function *)next("posix_spawnp");
+    r.memmove = (void *(*)(void *, const void *, size_t))next("memmove");
+    r.pthread_create = (create_function *)next("pthread_create");
+    r.pthread_sigmask = (mask_function *)next("pthread_sigmask");
+    r.sigprocmask = (mask_function *)next("sigprocmask");
+    r.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))next("sigaction");
+    r.signal = (sighandler_t(*)(int, sighandler_t))next("signal");
+    r.sigwait = (int (*)(const sigset_t *, int *))next("sigwait");
+    r.sigwaitinfo = (int (*)(const sigset_t *, siginfo_t *))next("sigwaitinfo");
+    r.sigtimedwait = (timedwait_function *)next("sigtimedwait");
+    r.signalfd = (int (*)(int, const sigset_t *, int))next("signalfd");
     late_free = (void (*)(void *))next("free");
     r.free = atomic_load(&early_used) ? after_early_free : late_free;
     real = r;

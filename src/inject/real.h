@@ -7,10 +7,16 @@
 #define INJECT_REAL_H
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int mask_function(int, const sigset_t *, sigset_t *);
+typedef int timedwait_function(const sigset_t *, siginfo_t *, const struct timespec *);
 
 struct real {
     void *(*malloc)(size_t);
@@ -39,6 +45,15 @@ struct real {
                        const posix_spawnattr_t *, char *const[], char *const[]);
     int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
                         const posix_spawnattr_t *, char *const[], char *const[]);
+    void *(*memmove)(void *, const void *, size_t);
+    create_function *pthread_create;
+    mask_function *pthread_sigmask, *sigprocmask;
+    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    sighandler_t (*signal)(int, sighandler_t);
+    int (*sigwait)(const sigset_t *, int *);
+    int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
+    timedwait_function *sigtimedwait;
+    int (*signalfd)(int, const sigset_t *, int);
 };
 
 extern struct real real __attribute__((visibility("hidden")));

@@ -79,10 +79,15 @@ struct thread {            /* private memory, most of it never touched */
     uint32_t generation; /* of the modules; the caches below are for it */
     int tid;
     uint32_t creator;    /* the stack that started it; 0: not known */
+    uint64_t cpu_ns;     /* its CPU clock at its last sample */
+    uint64_t timer_ns;   /* its timer's interval */
+    int timer_tid;       /* the thread that its CPU timer is for; 0: none */
+    _Atomic int timer;   /* its number + 1; 0: none */
     struct thread *next; /* of the process's list, which only grows */
     struct pc_row pcs[PC_ROWS];
     struct numbered stacks[NUMBERED];
     uint64_t frames[RING_DEPTH_MOST + 8];
+    uint64_t outer[RING_DEPTH_MOST / 4];
     uint64_t foreign[FOREIGN_BYTES / 8]; /* a copy of a stack that is not the thread's own */
     struct memo memo;
     size_t walked; /* frames that the last walk left in `frames`; 0: the memo knew the stack */
@@ -94,6 +99,11 @@ struct thread {            /* private memory, most of it never touched */
     uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
     char text[RING_TEXT_MOST];
     struct glimpse glimpse;
+};
+
+struct birth { /* what is known of a thread that begins */
+    uint32_t creator;
+    uintptr_t stack_low, stack_high;
 };
 
 struct local {             /* TLS */
@@ -110,6 +120,8 @@ struct local {             /* TLS */
     uint8_t ours;   /* libc allocates for us: not the program's doing */
     uint8_t muted;  /* another allocator is at work, whose blocks are told by themselves */
     uint8_t turns;  /* allocations in exact mode, to look at something once in a while */
+    uint8_t masked; /* the program believes that it has blocked our signal */
+    const struct birth *birth; /* while the thread begins, else NULL */
 };
 
 extern __thread struct local local __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -2,6 +2,7 @@
 #ifndef INJECT_SYS_H
 #define INJECT_SYS_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -33,6 +34,11 @@ void sys_unmap(void *at, size_t bytes);
 void *sys_share(int fd, uint64_t offset, size_t bytes);
 uint64_t sys_now_ns(void); /* CLOCK_MONOTONIC */
 void sys_pause_us(long us);
+static inline void sys_drop(sigset_t *set, int signal) /* out of the set */
+{
+    set->__val[0] &= ~(1ul << (signal - 1));
+}
+
 int sys_tid(void);
 int sys_pid(void);
 

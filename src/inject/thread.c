@@ -7,6 +7,7 @@
 #include "inject/thread.h"
 
 #include "inject/buffer.h"
+#include "inject/cpu.h"
 #include "inject/process.h"
 #include "inject/sys.h"
 
@@ -34,6 +35,7 @@ static void thread_ends(void *rounds)
         local.busy = 0;
         return;
     }
+    cpu_end(t);
     buffer_free(t, RING_THREAD_END);
     local.thread = NULL;
     local.ended = 1;
@@ -52,32 +54,37 @@ bool thread_start(void)
     return pthread_key_create(&key, thread_ends) == 0;
 }
 
+static void set_stack(struct thread *t, uintptr_t low, uintptr_t high)
+{
+    if (t->stack_high && (low != t->stack_low || high != t->stack_high))
+        memset(t->memo.entries, 0, sizeof(t->memo.entries));
+    t->stack_low = low;
+    t->stack_high = high;
+}
+
 /* pthread_getattr_np allocates, which our hooks let pass; a handler that interrupted malloc must not
  * do that, so a thread whose first record is of another kind has no known stack at first.
  */
 void thread_find_stack(struct thread *t)
 {
-    uintptr_t low = t->stack_low, high = t->stack_high;
+    uintptr_t low = UINTPTR_MAX, high = 0;
     pthread_attr_t attr;
     void *at;
     size_t size;
 
-    t->stack_low = UINTPTR_MAX;
-    t->stack_high = 0;
     local.ours = 1;
     if (t->tid == sys_pid()) {
-        t->stack_high = (uintptr_t)__libc_stack_end + 16;
-        t->stack_low = t->stack_high - MAIN_STACK_MOST;
+        high = (uintptr_t)__libc_stack_end + 16;
+        low = high - MAIN_STACK_MOST;
     } else if (!local.quiet && pthread_getattr_np(pthread_self(), &attr) == 0) {
         if (pthread_attr_getstack(&attr, &at, &size) == 0) {
-            t->stack_low = (uintptr_t)at;
-            t->stack_high = (uintptr_t)at + size;
+            low = (uintptr_t)at;
+            high = (uintptr_t)at + size;
         }
         pthread_attr_destroy(&attr);
     }
     local.ours = 0;
-    if (high && (low != t->stack_low || high != t->stack_high))
-        memset(t->memo.entries, 0, sizeof(t->memo.entries));
+    set_stack(t, low, high);
 }
 
 static void announce(struct thread *t)
@@ -145,6 +152,7 @@ bool thread_follow(void)
     }
     local.thread = t;
     announce(t);
+    cpu_begin(t);
     return true;
 }
 
@@ -162,11 +170,16 @@ struct thread *thread_new(void)
     }
     if (!t)
         return NULL;
-    thread_find_stack(t);
+    t->creator = local.birth ? local.birth->creator : 0;
+    if (local.birth && local.birth->stack_low)
+        set_stack(t, local.birth->stack_low, local.birth->stack_high);
+    else
+        thread_find_stack(t);
     if (!local.ended)
         pthread_setspecific(key, (void *)1);
     local.thread = t;
     announce(t);
+    cpu_begin(t);
     return t;
 }
 
@@ -177,5 +190,6 @@ bool thread_reopen(struct thread *t)
     if (!buffer_open(t, process_number()))
         return false;
     announce(t);
+    cpu_begin(t);
     return true;
 }

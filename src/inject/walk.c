@@ -214,7 +214,7 @@ static size_t join_ends(uint64_t *frames, size_t inner, const uint64_t *outer, s
 
 size_t walk_frames(struct walk *w, size_t count, unsigned int depth)
 {
-    uint64_t *frames = w->thread->frames, outer[RING_DEPTH_MOST / 4];
+    uint64_t *frames = w->thread->frames, *outer = w->thread->outer;
     size_t room = depth / 4, inner = depth - room, seen = 0;
     enum walk_step step = WALK_CALLER;
     uint64_t frame;

@@ -2,8 +2,8 @@
  *
  *   outermost;...;innermost BYTES
  *
- * One line per row of the first table that has stacks, with its first column of bytes. Rows of 0
- * bytes are left out. Names that inlining gave are frames of their own. What would end a name is
+ * One line per row of the first table that has stacks, with its first column of bytes, or of time in
+ * ns where it has none. Rows of 0 are left out. Names that inlining gave are frames of their own. What would end a name is
  * replaced: ';' by ':', controls by '?'.
  */
 #include "report/formats.h"
@@ -19,11 +19,18 @@ static int find_column(const struct table *t, enum table_unit unit)
     return -1;
 }
 
+static int find_value(const struct table *t)
+{
+    int bytes = find_column(t, UNIT_BYTES);
+
+    return bytes >= 0 ? bytes : find_column(t, UNIT_NS);
+}
+
 const struct table *formats_stacks(const struct answer *a)
 {
     for (int i = 0; i < a->count; i++)
         if (a->tables[i]->shape != TABLE_FACTS && find_column(a->tables[i], UNIT_STACK) >= 0 &&
-            find_column(a->tables[i], UNIT_BYTES) >= 0)
+            find_value(a->tables[i]) >= 0)
             return a->tables[i];
     return NULL;
 }
@@ -50,11 +57,11 @@ static void put_frame(const struct table_frame *f, FILE *out)
     }
 }
 
-static void put_row(const struct table_cell *stack, const struct table_cell *bytes, FILE *out)
+static void put_row(const struct table_cell *stack, const struct table_cell *value, FILE *out)
 {
     int count = stack->present ? stack->stack->count : 0;
 
-    if (!bytes->present || bytes->number == 0)
+    if (!value->present || value->number == 0)
         return;
     if (count == 0)
         fputs("[no stack]", out);
@@ -63,7 +70,7 @@ static void put_row(const struct table_cell *stack, const struct table_cell *byt
         if (i)
             fputc(';', out);
     }
-    fprintf(out, " %" PRIu64 "\n", bytes->number);
+    fprintf(out, " %" PRIu64 "\n", value->number);
 }
 
 static void write_collapsed(const struct answer *a, FILE *out)
@@ -73,13 +80,13 @@ static void write_collapsed(const struct answer *a, FILE *out)
     for (int row = 0; t && row < t->rows; row++) {
         const struct table_cell *cells = t->cells + (size_t)row * (size_t)t->width;
 
-        put_row(&cells[find_column(t, UNIT_STACK)], &cells[find_column(t, UNIT_BYTES)], out);
+        put_row(&cells[find_column(t, UNIT_STACK)], &cells[find_value(t)], out);
     }
 }
 
 const struct format format_collapsed = {
     .name = "collapsed",
-    .summary = "stacks with their bytes, one per line, for flame graphs",
+    .summary = "stacks with their bytes or time, one per line, for flame graphs",
     .stacks = true,
     .write = write_collapsed,
 };

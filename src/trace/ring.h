@@ -38,7 +38,12 @@
 #define RING_DEPTH_MOST 1024u             /* frames of a recorded stack */
 #define RING_TEXT_MOST 4096u              /* bytes of a text in a record */
 
-enum ring_mode { RING_OFF = 0, RING_SAMPLED = 1, RING_EXACT = 2 };
+enum ring_mode {
+    RING_OFF = 0,
+    RING_SAMPLED = 1,
+    RING_EXACT = 2,
+    RING_NO_HEAP = 3, /* recorded, but no allocations and no maps */
+};
 
 /* Added to a mode: no new allocation is recorded, but what dies still is. */
 #define RING_PAUSED 4u

@@ -62,6 +62,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
         free(c);
         return NULL;
     }
+    c->rings.control->cpu_ns = options->cpu_ns ? options->cpu_ns : 10000000;
     c->rings.control->wants = options->wants;
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);
@@ -429,7 +430,7 @@ unsigned int collect_pass(struct collect *c)
     flush_members(c, now);
     if (words > RING_WORDS / 8)
         return 0;
-    if ((atomic_load(&c->rings.control->mode) & ~RING_PAUSED) == RING_SAMPLED)
+    if ((atomic_load(&c->rings.control->mode) & ~RING_PAUSED) != RING_EXACT)
         return SAMPLED_US;
     return !words ? IDLE_US : threaded ? THREADED_US : BUSY_US;
 }

@@ -20,6 +20,7 @@ struct collect_options {
     uint32_t depth;       /* frames; 0: 256 */
     uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
     uint32_t wants;       /* enum ring_wants */
+    uint64_t cpu_ns;      /* CPU time between two samples of a thread; 0: 10 ms */
 };
 
 /* NULL with *err. `store` may be NULL: then only counts are kept. */
