@@ -4,11 +4,11 @@
 #include <string.h>
 
 const struct question *const questions[] = {
-    &question_summary,   &question_cpu,
-    &question_peak,      &question_leaks,
-    &question_temporary, &question_sites,
-    &question_tree,      &question_histogram,
-    &question_threads,   &question_resident,
+    &question_summary,   &question_peak,
+    &question_leaks,     &question_temporary,
+    &question_sites,     &question_tree,
+    &question_histogram, &question_threads,
+    &question_regions,   &question_resident,
     &question_processes, &question_timeline,
     &question_resources, NULL,
 };

@@ -95,6 +95,16 @@ void buffer_now(struct thread *t)
         buffer_tick(t, sys_now_ns() - process.control->origin_ns);
 }
 
+void buffer_moment(struct thread *t)
+{
+    _Atomic uint64_t *tick = &process.control->tick;
+    uint64_t now = sys_now_ns() - process.control->origin_ns, seen = atomic_load(tick);
+
+    while (seen < now && !atomic_compare_exchange_weak(tick, &seen, now))
+        ;
+    buffer_now(t);
+}
+
 void buffer_put(struct thread *t, uint64_t first, const uint64_t *words, size_t count,
                 const char *text, size_t bytes)
 {

@@ -41,6 +41,9 @@ static inline void buffer_time(struct thread *t)
  */
 void buffer_now(struct thread *t);
 
+/* For what shall be told apart from all before and after: moves the tick of all threads to now. */
+void buffer_moment(struct thread *t);
+
 static inline void buffer_store(uint64_t *at, uint64_t word)
 {
     atomic_store_explicit((_Atomic uint64_t *)at, word, memory_order_release);

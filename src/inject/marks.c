@@ -18,7 +18,7 @@ static void put_text(enum ring_mark mark, uint64_t value, const char *text, size
     local.quiet = 1;
     t = process_recorded() ? record_enter(frame) : NULL;
     if (t) {
-        buffer_now(t);
+        buffer_moment(t);
         buffer_put(t, buffer_word(RING_MARK, mark, 0), words, 2, text, bytes);
         record_leave();
     }

@@ -76,10 +76,12 @@ void rings_path(const struct rings *r, char *path, size_t room)
 
 uint64_t rings_tick(struct rings *r)
 {
-    uint64_t tick = now_ns() - r->control->origin_ns;
+    _Atomic uint64_t *tick = &r->control->tick;
+    uint64_t now = now_ns() - r->control->origin_ns, seen = atomic_load(tick);
 
-    atomic_store_explicit(&r->control->tick, tick, memory_order_relaxed);
-    return tick;
+    while (seen < now && !atomic_compare_exchange_weak(tick, &seen, now))
+        ; /* a program may have moved it, too: it never goes back */
+    return seen < now ? now : seen;
 }
 
 uint64_t *rings_map(struct rings *r, uint32_t slot)

@@ -1,5 +1,6 @@
 """The Python package: what a program says of itself reaches the trace, and costs nothing otherwise."""
 
+import json
 import os
 import pathlib
 import runpy
@@ -8,6 +9,8 @@ import subprocess
 import sys
 
 import pytest
+
+from pythons import script
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3"
@@ -195,3 +198,39 @@ def test_it_installs(tmp_path):
                           env={**os.environ, "PYTHONPATH": str(where)}, capture_output=True,
                           text=True, timeout=60, check=True)
     assert said.stdout.startswith(str(where))
+
+
+def regions(run, tmp_path, *how):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", *how, "-o", trace, PYTHON, script("spans.py"), env=environment(),
+               timeout=120)
+    assert done.returncode == 0, done.stderr
+    said = run("report", trace, "regions", "-f", "json")
+    assert said.returncode == 0, said.stderr
+    tables = {n: t["rows"] for n, t in json.loads(said.stdout)["tables"].items()}
+    return {row["region"]: row for row in tables["regions"]}, tables["spans"]
+
+
+def test_a_report_over_regions(run, tmp_path):
+    rows, spans_ = regions(run, tmp_path, "--exact")
+    assert {name: row["count"] for name, row in rows.items()} == {
+        "load": 4, "parse": 4, "work": 1, "never": 1}
+    load, parse, work = rows["load"], rows["parse"], rows["work"]
+    assert 200e6 <= parse["total"] <= load["total"]
+    assert abs(load["self"] - (load["total"] - parse["total"])) < 1e6
+    assert load["mean"] == load["total"] // 4
+    assert load["mean"] <= load["p95"] <= load["longest"]
+    assert load["heap_change"] == pytest.approx(64 << 20, rel=0.02)
+    assert abs(work["heap_change"]) < 2 << 20
+    assert work["heap_most"] - (64 << 20) == pytest.approx(64 << 20, rel=0.2)
+    assert work["rss_most"] > 64 << 20
+    assert rows["never"]["not_ended"] == 1 and rows["never"]["total"] is None
+    assert [s["region"] for s in spans_[:3]] == ["load", "parse", "load"]
+    assert spans_[1]["inside"] == "load"
+
+
+def test_regions_of_a_program_that_named_none(run, tmp_path):
+    trace = tmp_path / "t.tide"
+    run("record", "-q", "-o", trace, "true")
+    said = run("report", trace, "regions")
+    assert said.returncode == 0 and "named no regions" in said.stdout

@@ -1,0 +1,235 @@
+/* region_rows - the named spans of a program: how often, how long, and what memory did meanwhile. */
+#include "analyze/heap_rows.h"
+#include "analyze/region_read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+#define SPANS_SHOWN 100
+
+static const struct table_column columns[] = {
+    {"region", UNIT_TEXT},
+    {"count", UNIT_COUNT},
+    {"total", UNIT_NS},
+    {"self", UNIT_NS},
+    {"mean", UNIT_NS},
+    {"p95", UNIT_NS},
+    {"longest", UNIT_NS},
+    {"cpu", UNIT_NS},
+    {"cpu_error_percent", UNIT_PERCENT},
+    {"heap_change", UNIT_CHANGE},
+    {"heap_most", UNIT_BYTES},
+    {"rss_change", UNIT_CHANGE},
+    {"rss_most", UNIT_BYTES},
+    {"not_ended", UNIT_COUNT},
+};
+
+static const struct table_column span_columns[] = {
+    {"from", UNIT_NS},         {"length", UNIT_NS},
+    {"region", UNIT_TEXT},     {"inside", UNIT_TEXT},
+    {"cpu", UNIT_NS},          {"heap_change", UNIT_CHANGE},
+    {"heap_most", UNIT_BYTES}, {"rss_change", UNIT_CHANGE},
+    {"rss_most", UNIT_BYTES},  {"tid", UNIT_ID},
+};
+
+static uint64_t length_of(const struct region_span *s)
+{
+    return s->to_ns ? s->to_ns - s->from_ns : 0;
+}
+
+/* Those that never ended come first among those of their name. */
+static int by_name_and_length(const void *a, const void *b)
+{
+    const struct region_span *x = *(struct region_span *const *)a;
+    const struct region_span *y = *(struct region_span *const *)b;
+    int order = strcmp(x->name ? x->name : "", y->name ? y->name : "");
+    uint64_t mine = length_of(x), other = length_of(y);
+
+    if (order)
+        return order;
+    if (!x->to_ns != !y->to_ns)
+        return x->to_ns ? 1 : -1;
+    return mine < other ? -1 : mine > other;
+}
+
+struct sum {
+    uint64_t count, open, total_ns, self_ns, cpu_ns;
+    double squares;
+    uint64_t heap_up, heap_down, heap_most, rss_up, rss_down, rss_most;
+    bool heap_known, rss_known;
+};
+
+static void add(struct sum *sum, const struct region_span *s)
+{
+    uint64_t length = s->to_ns - s->from_ns;
+
+    sum->count++;
+    sum->total_ns += length;
+    sum->self_ns += length > s->inner_ns ? length - s->inner_ns : 0;
+    sum->cpu_ns += s->cpu_ns;
+    sum->squares += s->cpu_squares;
+    sum->heap_known |= s->heap_known;
+    sum->heap_up += s->heap_after;
+    sum->heap_down += s->heap_before;
+    sum->heap_most = s->heap_most > sum->heap_most ? s->heap_most : sum->heap_most;
+    sum->rss_known |= s->rss_known;
+    sum->rss_up += s->rss_after;
+    sum->rss_down += s->rss_before;
+    sum->rss_most = s->rss_most > sum->rss_most ? s->rss_most : sum->rss_most;
+}
+
+/* One row for the spans of one name, sorted as above. */
+static void put_row(struct answer *a, struct table *t, const struct region_list *l,
+                    struct region_span *const *spans, size_t count)
+{
+    struct table_cell *c = table_add(a, t);
+    struct sum sum = {0};
+    const struct region_span *last = NULL, *p95;
+
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i]->to_ns)
+            add(&sum, last = spans[i]);
+        else
+            sum.open++;
+    }
+    cell_text(&c[0], spans[0]->name);
+    cell_number(&c[1], sum.count + sum.open);
+    cell_number(&c[13], sum.open);
+    if (!last)
+        return;
+    p95 = spans[sum.open + (size_t)ceil(0.95 * (double)sum.count) - 1];
+    cell_number(&c[2], sum.total_ns);
+    cell_number(&c[3], sum.self_ns);
+    cell_number(&c[4], sum.total_ns / sum.count);
+    cell_number(&c[5], p95->to_ns - p95->from_ns);
+    cell_number(&c[6], last->to_ns - last->from_ns);
+    if (l->cpu_known)
+        cell_number(&c[7], sum.cpu_ns);
+    if (sum.cpu_ns)
+        cell_real(&c[8], 100 * sqrt(sum.squares) / (double)sum.cpu_ns);
+    if (sum.heap_known) {
+        cell_change(&c[9], sum.heap_down, sum.heap_up);
+        cell_number(&c[10], sum.heap_most);
+    }
+    if (sum.rss_known) {
+        cell_change(&c[11], sum.rss_down, sum.rss_up);
+        cell_number(&c[12], sum.rss_most);
+    }
+}
+
+static struct region_span **sorted(struct arena *a, struct region_list *l)
+{
+    struct region_span **spans = arena_alloc(a, (l->count + 1) * sizeof(struct region_span *));
+
+    for (size_t i = 0; i < l->count; i++)
+        spans[i] = &l->spans[i];
+    qsort(spans, l->count, sizeof(struct region_span *), by_name_and_length);
+    return spans;
+}
+
+static bool same_name(const struct region_span *a, const struct region_span *b)
+{
+    return !strcmp(a->name ? a->name : "", b->name ? b->name : "");
+}
+
+static void put_regions(struct answer *a, struct table *t, struct region_list *l)
+{
+    struct region_span **spans = sorted(a->arena, l);
+
+    for (size_t i = 0, end; i < l->count; i = end) {
+        for (end = i; end < l->count && same_name(spans[i], spans[end]); end++)
+            ;
+        put_row(a, t, l, &spans[i], end - i);
+    }
+    table_sort(t, 2);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct region_span *x = *(struct region_span *const *)a;
+    const struct region_span *y = *(struct region_span *const *)b;
+    uint64_t mine = length_of(x), other = length_of(y);
+
+    if (mine != other)
+        return mine > other ? -1 : 1;
+    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct region_span *x = *(struct region_span *const *)a;
+    const struct region_span *y = *(struct region_span *const *)b;
+
+    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+static void put_span(struct table_cell *c, const struct region_list *l, const struct heap *h,
+                     const struct region_span *s)
+{
+    cell_number(&c[0], s->from_ns);
+    cell_text(&c[2], s->name);
+    if (s->parent)
+        cell_text(&c[3], l->spans[s->parent - 1].name);
+    for (size_t i = 0; i < h->thread_count; i++) {
+        if (h->threads[i]->number == s->thread && h->threads[i]->tid)
+            cell_number(&c[9], h->threads[i]->tid);
+    }
+    if (!s->to_ns)
+        return;
+    cell_number(&c[1], s->to_ns - s->from_ns);
+    if (l->cpu_known)
+        cell_number(&c[4], s->cpu_ns);
+    if (s->heap_known) {
+        cell_change(&c[5], s->heap_before, s->heap_after);
+        cell_number(&c[6], s->heap_most);
+    }
+    if (s->rss_known) {
+        cell_change(&c[7], s->rss_before, s->rss_after);
+        cell_number(&c[8], s->rss_most);
+    }
+}
+
+/* The longest, in the order of time. */
+static void put_spans(struct answer *a, struct table *t, struct region_list *l,
+                      const struct heap *h, uint64_t most)
+{
+    struct region_span **spans = sorted(a->arena, l);
+    size_t shown = most && most < l->count ? (size_t)most : l->count;
+
+    qsort(spans, l->count, sizeof(struct region_span *), by_length);
+    qsort(spans, shown, sizeof(struct region_span *), by_time);
+    for (size_t i = 0; i < shown; i++)
+        put_span(table_add(a, t), l, h, spans[i]);
+    if (shown < l->count)
+        t->note = arena_printf(a->arena, "The %zu longest of %zu.", shown, l->count);
+}
+
+static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+{
+    struct table *names = answer_add(a, "regions", TABLE_ROWS, columns, COUNT(columns));
+    struct table *spans = answer_add(a, "spans", TABLE_ROWS, span_columns, COUNT(span_columns));
+    struct region_list l;
+    struct heap h;
+
+    (void)err;
+    region_read(&l, &h, a->arena, t, o);
+    a->health = h.run.health;
+    names->note =
+        l.count
+            ? "CPU is of the region's own thread, the heap of its process, RSS of all processes: what others do meanwhile counts as well."
+            : "The program named no regions: see include/tidemark.h, or the Python "
+              "package tidemark.";
+    put_regions(a, names, &l);
+    put_spans(a, spans, &l, &h, o->rows ? o->rows : SPANS_SHOWN);
+    region_list_free(&l);
+    heap_free(&h);
+    return 0;
+}
+
+const struct question question_regions = {
+    .name = "regions",
+    .summary = "the named spans of the program: count, times, CPU, memory",
+    .run = run,
+};
