@@ -4,13 +4,23 @@
 #include <string.h>
 
 const struct question *const questions[] = {
-    &question_summary,   &question_peak,
-    &question_leaks,     &question_temporary,
-    &question_sites,     &question_tree,
-    &question_histogram, &question_threads,
-    &question_regions,   &question_resident,
-    &question_processes, &question_timeline,
-    &question_resources, NULL,
+    // clang-format off: one a line, so that a new one is one line
+    &question_summary,
+    &question_cpu,
+    &question_peak,
+    &question_leaks,
+    &question_temporary,
+    &question_sites,
+    &question_tree,
+    &question_histogram,
+    &question_threads,
+    &question_regions,
+    &question_resident,
+    &question_processes,
+    &question_timeline,
+    &question_resources,
+    NULL,
+    // clang-format on
 };
 
 const struct question *question_find(const char *name)

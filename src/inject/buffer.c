@@ -12,7 +12,9 @@
 #include <string.h>
 
 #define WAIT_STEP_US 100
+#ifndef WAIT_MOST_NS
 #define WAIT_MOST_NS 1000000000u /* exact mode waits for so long, once, for a collector */
+#endif
 
 static uint64_t *last_start(const struct thread *t)
 {

@@ -135,9 +135,11 @@ extern struct home home __attribute__((visibility("hidden")));
 #define SPARE_THREADS 64
 
 struct process {
-    struct ring_control
-        *control;           /* never NULL; a page of our own with mode off when not recorded */
-    _Atomic uint32_t *mode; /* never NULL: the collector's, or one of our own */
+    /* Never NULL: a page of our own with mode off when not recorded, and before that is known. Other
+     * threads may look while the first one finds out.
+     */
+    _Atomic(struct ring_control *) control;
+    _Atomic(_Atomic uint32_t *) mode; /* never NULL: the collector's, or one of our own */
     struct ring_slot *slots;
     uint32_t session;        /* recordings that this process was in */
     unsigned int depth;      /* most frames of a stack: 8 .. RING_DEPTH_MOST */
@@ -155,7 +157,9 @@ extern struct process process __attribute__((visibility("hidden")));
 
 static inline uint32_t process_mode(void)
 {
-    return atomic_load_explicit(process.mode, memory_order_relaxed);
+    _Atomic uint32_t *mode = atomic_load_explicit(&process.mode, memory_order_acquire);
+
+    return atomic_load_explicit(mode, memory_order_relaxed);
 }
 
 /* Does this mode record every block, or every death of one while it is paused? */

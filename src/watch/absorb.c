@@ -242,9 +242,11 @@ static void unfree(struct absorb *a, struct absorb_ring *r, uint64_t address)
     r->freed = 0;
 }
 
-/* Any record but the two frequent ones; how many words it has, 0 when it is none that we know. */
+/* Any record but the two frequent ones, where the ring has `left` words to its end; how many words it
+ * has, 0 when it is none that we know.
+ */
 static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_ring *r,
-                                               const uint64_t *w, uint64_t first)
+                                               const uint64_t *w, uint64_t first, uint64_t left)
 {
     switch (first & 31) {
     case RING_TICK:
@@ -252,15 +254,17 @@ static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_r
             r->tick = first >> 5;
         return 1;
     case RING_PAD:
-        return RING_WORDS - r->at % RING_WORDS;
+        return left;
     case RING_ALLOC_BIG:
+        if (left < 3)
+            return 0;
         alloc(a, r, first, (uint32_t)w[1], w[2]);
         return 3;
     case RING_UNFREE:
         unfree(a, r, first >> 16);
         return 1;
     default:
-        return notes_take(a, r, w, first);
+        return notes_take(a, r, w, first, left);
     }
 }
 
@@ -271,9 +275,10 @@ static inline void fetch(const void *p)
 }
 
 /* Fetch what the next records will ask for. Only the two frequent ones are known here, and there is
- * no branch between them: which of them is next cannot be guessed.
+ * no branch between them: which of them is next cannot be guessed. A writer may be about to change a
+ * word that is looked at: a race, but one that only a guess is lost by.
  */
-static inline void look_ahead(struct absorb_ring *r)
+__attribute__((no_sanitize("thread"))) static inline void look_ahead(struct absorb_ring *r)
 {
     uint64_t at = r->ahead > r->at ? r->ahead : r->at;
 
@@ -298,7 +303,7 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
     if (r->unmapped)
         notes_unmap(a, r);
     while (r->tick <= until && r->at < end) {
-        uint64_t *w = r->words + r->at % RING_WORDS;
+        uint64_t *w = r->words + r->at % RING_WORDS, left = RING_WORDS - r->at % RING_WORDS;
         uint64_t first = atomic_load_explicit((_Atomic uint64_t *)w, memory_order_acquire);
         uint64_t used;
 
@@ -307,13 +312,13 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
         if ((first & 31) == RING_FREE) {
             free_block(a, r, first >> 16);
             used = 1;
-        } else if ((first & 31) == RING_ALLOC) {
+        } else if ((first & 31) == RING_ALLOC && left >= 2) {
             alloc(a, r, first, (uint32_t)(w[1] >> 32), w[1] & UINT32_MAX);
             w[1] = 0;
             used = 2;
         } else {
-            used = first ? take(a, r, w, first) : 0;
-            if (!used || used > RING_WORDS - r->at % RING_WORDS)
+            used = first ? take(a, r, w, first, left) : 0;
+            if (!used)
                 break; /* the end, or scribbled over: nothing after this can be believed */
             memset(w, 0, used * sizeof(*w));
         }

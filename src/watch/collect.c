@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "watch/notes.h"
+#include "watch/ringcopy.h"
 #include "watch/rings.h"
 
 #include <errno.h>
@@ -175,16 +176,16 @@ static bool read_announced(const uint64_t *words, struct announced *out)
     *out = (struct announced){0};
     for (unsigned int i = 0; i < 4; i++) {
         uint64_t first = atomic_load_explicit((_Atomic uint64_t *)&words[i], memory_order_acquire);
-        size_t bytes = (size_t)words[i + 3];
+        uint64_t copy[RING_RECORD_MOST];
 
         if (!first)
             return false;
         if ((first & 31) == RING_TICK)
             continue;
-        if ((first & 31) == RING_PROCESS && bytes <= RING_TEXT_MOST) {
-            out->parent = (uint32_t)words[i + 2];
-            memcpy(out->file, &words[i + 4],
-                   bytes < sizeof(out->file) ? bytes : sizeof(out->file) - 1);
+        if ((first & 31) == RING_PROCESS && ringcopy(copy, &words[i], first, RING_WORDS - i)) {
+            out->parent = (uint32_t)copy[2];
+            memcpy(out->file, &copy[4],
+                   copy[3] < sizeof(out->file) ? copy[3] : sizeof(out->file) - 1);
         }
         return true;
     }
@@ -253,7 +254,7 @@ static uint64_t read_ring(struct collect *c, uint32_t slot, uint64_t until)
         words = absorb_ring(&c->absorb, r, until);
         atomic_store_explicit(&c->rings.slots[slot].tail, r->at, memory_order_release);
         all += words;
-    } while (words >= RING_WORDS / 4);
+    } while (words >= RING_WORDS / 4 && all < RING_WORDS);
     return all;
 }
 
@@ -271,11 +272,14 @@ static uint64_t next_tick(const struct collect *c, const struct member *m)
     return least;
 }
 
+/* A program that writes as fast as we read, without a TICK, must not keep us: no more is read at once
+ * than what its rings could hold when we began.
+ */
 static uint64_t read_member(struct collect *c, struct member *m, uint64_t last)
 {
-    uint64_t tick, words = 0, got;
+    uint64_t tick, words = 0, got, most = (uint64_t)m->slot_count * RING_WORDS;
 
-    while ((tick = next_tick(c, m)) <= last && tick != UINT64_MAX) {
+    while (words < most && (tick = next_tick(c, m)) <= last && tick != UINT64_MAX) {
         for (unsigned int i = 0; i < m->slot_count; i++) {
             struct absorb_ring *r = c->states[m->slots[i]];
 
@@ -293,14 +297,21 @@ static uint64_t read_member(struct collect *c, struct member *m, uint64_t last)
 
 /* Ends */
 
+/* m NULL: of no single process. */
 static void put_loss(struct collect *c, const struct member *m, enum trace_lost what,
                      uint64_t count)
 {
-    struct trace_loss fields = {m->process.number, what, count, 0};
+    static const char *const reasons[] = {
+        [TRACE_LOST_FULL] = "allocations while a buffer was full",
+        [TRACE_LOST_NESTED] = "allocations of a signal handler that interrupted an allocation",
+        [TRACE_LOST_SLOTS] = "threads that found no buffer free",
+        [TRACE_LOST_BROKEN] = "buffers that the program has overwritten, from there on",
+    };
+    struct trace_loss fields = {m ? m->process.number : 0, what, count, 0};
 
     if (c->absorb.store && count)
-        trace_store_put(c->absorb.store, TRACE_LOSS, m->process.last_ns, (const uint64_t *)&fields,
-                        3, NULL, 0);
+        trace_store_put(c->absorb.store, TRACE_LOSS, m ? m->process.last_ns : c->looked_ns,
+                        (const uint64_t *)&fields, 3, reasons[what], strlen(reasons[what]));
 }
 
 static void release_slots(struct collect *c, struct member *m)
@@ -313,10 +324,11 @@ static void release_slots(struct collect *c, struct member *m)
 
         n->lost += atomic_load(&s->lost);
         n->nested += atomic_load(&s->nested);
+        n->broken += c->states[slot]->broken;
         if (c->states[slot]->tick > m->process.last_ns)
             m->process.last_ns = c->states[slot]->tick;
         notes_unmap(&c->absorb, c->states[slot]); /* its last record may be one */
-        rings_release(&c->rings, slot, c->states[slot]->at);
+        rings_release(&c->rings, slot, c->states[slot]->at, has_words(c->states[slot]));
         regions_free(&c->states[slot]->regions);
         free(c->states[slot]);
         c->states[slot] = NULL;
@@ -326,6 +338,7 @@ static void release_slots(struct collect *c, struct member *m)
     m->slot_count = 0;
     put_loss(c, m, TRACE_LOST_FULL, n->lost);
     put_loss(c, m, TRACE_LOST_NESTED, n->nested);
+    put_loss(c, m, TRACE_LOST_BROKEN, n->broken);
 }
 
 static void add_counts(struct absorb_counts *t, const struct absorb_counts *n)
@@ -339,6 +352,7 @@ static void add_counts(struct absorb_counts *t, const struct absorb_counts *n)
     t->stacks += n->stacks;
     t->nested += n->nested;
     t->lost += n->lost;
+    t->broken += n->broken;
     t->live_bytes += n->live_bytes;
     t->live_blocks += n->live_blocks;
     t->peak_bytes += n->peak_bytes;
@@ -435,15 +449,6 @@ unsigned int collect_pass(struct collect *c)
     return !words ? IDLE_US : threaded ? THREADED_US : BUSY_US;
 }
 
-static void put_no_slots(struct collect *c)
-{
-    struct trace_loss fields = {0, TRACE_LOST_SLOTS, atomic_load(&c->rings.control->no_slot), 0};
-
-    if (c->absorb.store && fields.count)
-        trace_store_put(c->absorb.store, TRACE_LOSS, c->looked_ns, (const uint64_t *)&fields, 3,
-                        NULL, 0);
-}
-
 void collect_finish(struct collect *c, struct absorb_counts *totals)
 {
     struct member *m, *next;
@@ -459,7 +464,7 @@ void collect_finish(struct collect *c, struct absorb_counts *totals)
         stackmap_process_free(&m->process.stacks);
         free(m);
     }
-    put_no_slots(c);
+    put_loss(c, NULL, TRACE_LOST_SLOTS, atomic_load(&c->rings.control->no_slot));
     *totals = c->absorb.totals;
     stackmap_free(&c->absorb.stackmap);
     intmap_free(&c->by_number);

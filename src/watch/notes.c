@@ -1,7 +1,8 @@
-/* notes - see notes.h. Lengths that a record claims are checked: the program could write there. */
+/* notes - see notes.h. Records are copies of what stands in the ring, of a length that was checked. */
 #include "watch/notes.h"
 
 #include "base/memory.h"
+#include "watch/ringcopy.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,51 +18,40 @@ static void put(struct absorb *a, enum trace_kind kind, uint64_t time_ns, const 
         trace_store_put(a->store, kind, time_ns, fields, count, NULL, 0);
 }
 
-static uint64_t text_words(uint64_t bytes)
-{
-    return (bytes + 7) / 8;
-}
-
-static uint64_t take_stack(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                           uint64_t first)
+static bool take_stack(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     uint64_t count = first >> 5 & 0x7ffffff;
 
-    if (count > RING_DEPTH_MOST + 8)
-        return 0;
     stackmap_define(&a->stackmap, &r->process->stacks, a->store, (uint32_t)(first >> 32), w + 1,
                     count);
     r->process->counts.stacks++;
-    return 1 + count;
+    return true;
 }
 
-static uint64_t take_module(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                            uint64_t first)
+static bool take_module(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct stackmap_module m = {first >> 16, w[1], w[2], 0};
     uint64_t text = w[3] >> 32, id = w[3] & UINT32_MAX;
     const char *path = (const char *)(w + 8);
 
-    if (text > RING_TEXT_MOST || id > 32)
-        return 0;
+    if (id > 32)
+        return false;
     if (text)
         stackmap_module(&a->stackmap, &r->process->stacks, a->store, &m, path, text,
                         (const unsigned char *)(w + 4), id);
     else
         stackmap_module(&a->stackmap, &r->process->stacks, a->store, &m, r->process->file,
                         strlen(r->process->file), (const unsigned char *)(w + 4), id);
-    return 8 + text_words(text);
+    return true;
 }
 
-static uint64_t take_process(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
+static bool take_process(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
 {
     struct absorb_process *p = r->process;
     struct trace_process fields = {p->number, w[2], w[1] >> 32, 0, 0, 0, 0};
     uint64_t text = w[3];
     const char *path = (const char *)(w + 4), *base;
 
-    if (text > RING_TEXT_MOST)
-        return 0;
     fields.born = w[2] ? TRACE_BORN_FORKED : TRACE_BORN_EXECED;
     free(p->file);
     p->file = memory_zeroed(text + 1);
@@ -70,17 +60,16 @@ static uint64_t take_process(struct absorb *a, struct absorb_ring *r, const uint
     base = strrchr(p->file, '/');
     base = base ? base + 1 : p->file;
     if (a->silent)
-        return 4 + text_words(text);
+        return true;
     if (a->store) {
         fields.name = trace_store_string(a->store, base, strlen(base));
         fields.command = trace_store_string(a->store, p->file, text);
     }
     put(a, TRACE_PROCESS, r->tick, &fields, 7);
-    return 4 + text_words(text);
+    return true;
 }
 
-static uint64_t take_thread(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                            uint64_t first)
+static bool take_thread(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_thread fields = {++a->thread_count,
                                   r->process->number,
@@ -94,7 +83,12 @@ static uint64_t take_thread(struct absorb *a, struct absorb_ring *r, const uint6
     r->tid = (uint32_t)fields.tid;
     r->order = 0;
     put(a, TRACE_THREAD, r->tick, &fields, 7);
-    return 4;
+    return true;
+}
+
+static uint64_t whole(double number)
+{
+    return number < 0x1p63 ? (uint64_t)number : UINT64_MAX;
 }
 
 static double chance_of(uint64_t bytes, uint64_t mean)
@@ -105,11 +99,10 @@ static double chance_of(uint64_t bytes, uint64_t mean)
 /* How many such blocks a sampled one stands for, in thousandths. */
 static uint64_t weight_of(uint64_t bytes, uint64_t mean)
 {
-    return (uint64_t)(1000 / chance_of(bytes, mean) + 0.5);
+    return whole(1000 / chance_of(bytes, mean) + 0.5);
 }
 
-static uint64_t take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                            uint64_t first)
+static bool take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_alloc fields = {r->thread,
                                  first >> 16,
@@ -118,14 +111,17 @@ static uint64_t take_sample(struct absorb *a, struct absorb_ring *r, const uint6
                                  first >> 5 & 0x7ff,
                                  weight_of(w[2], w[3])};
 
-    struct block *block = blocks_add(&r->process->blocks, first >> 16);
+    struct block *block;
 
+    if (!(first >> 16))
+        return false;
+    block = blocks_add(&r->process->blocks, first >> 16);
     block->info = ABSORB_SAMPLED;
     block->thread = r->thread & 0xffff;
     r->process->counts.samples++;
-    r->process->counts.bytes += (uint64_t)((double)w[2] / chance_of(w[2], w[3]));
+    r->process->counts.bytes += whole((double)w[2] / chance_of(w[2], w[3]));
     put(a, TRACE_ALLOC, r->tick, &fields, 6);
-    return 4;
+    return true;
 }
 
 void notes_unmap(struct absorb *a, struct absorb_ring *r)
@@ -137,7 +133,7 @@ void notes_unmap(struct absorb *a, struct absorb_ring *r)
     r->unmapped = 0;
 }
 
-static uint64_t take_map(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+static bool take_map(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     unsigned int aux = (unsigned int)(first >> 5) & 0x7ff;
     struct trace_mmap fields = {r->thread,
@@ -152,18 +148,17 @@ static uint64_t take_map(struct absorb *a, struct absorb_ring *r, const uint64_t
 
     r->process->counts.maps++;
     put(a, TRACE_MMAP, r->tick, &fields, 6);
-    return 3;
+    return true;
 }
 
-static uint64_t take_break(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                           uint64_t first)
+static bool take_break(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_mmap fields = {r->thread, first >> 16,
                                 0,         stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
                                 3,         TRACE_MMAP_BREAK};
 
     put(a, TRACE_MMAP, r->tick, &fields, 6);
-    return 2;
+    return true;
 }
 
 static void begin_region(struct absorb *a, struct absorb_ring *r, uint64_t number, uint64_t name)
@@ -227,33 +222,31 @@ static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort,
     }
 }
 
-static uint64_t take_mark(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                          uint64_t first)
+static bool take_mark(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     uint64_t bytes = w[2] >> 32, part = w[2] & UINT32_MAX;
 
-    if (bytes > RING_TEXT_MOST || part > bytes)
-        return 0;
+    if (part > bytes)
+        return false;
     if (a->store)
         put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part,
                  bytes);
-    return 3 + text_words(bytes);
+    return true;
 }
 
-static uint64_t take_code(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                          uint64_t first)
+static bool take_code(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     uint64_t bytes = w[3] >> 32, file = w[3] & UINT32_MAX;
 
-    if (bytes > RING_TEXT_MOST || file > bytes)
-        return 0;
+    if (file > bytes)
+        return false;
     stackmap_code(&r->process->stacks, a->store, (uint32_t)(first >> 32), w[2],
                   (const char *)(w + 4), file, bytes);
-    return 4 + text_words(bytes);
+    return true;
 }
 
 /* Whose lines are read, or why they are not: a fact of the process. */
-static uint64_t take_python(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
+static bool take_python(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
 {
     static const char *const states[] = {
         "", " (not read: unknown version)", " (not read: the check against its C API failed)",
@@ -269,48 +262,47 @@ static uint64_t take_python(struct absorb *a, struct absorb_ring *r, const uint6
 
         trace_store_put(a->store, TRACE_FACT, 0, (const uint64_t *)&fields, 3, text, (size_t)bytes);
     }
-    return 5;
+    return true;
 }
 
-static uint64_t take_cpu(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+static bool take_cpu(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_cpu fields = {r->thread, stackmap_stack(&r->process->stacks, (uint32_t)w[1]), w[2],
                                first >> 5 & 0x7ff};
 
     put(a, TRACE_CPU, r->tick, &fields, 4);
-    return 3;
+    return true;
 }
 
-static uint64_t take_copy(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
+static bool take_copy(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
 {
     struct trace_copy fields = {r->thread, stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
                                 w[2], weight_of(w[2], w[3])};
 
     put(a, TRACE_COPY, r->tick, &fields, 4);
-    return 4;
+    return true;
 }
 
-static uint64_t take_unmap(struct absorb_ring *r, const uint64_t *w, uint64_t first)
+static bool take_unmap(struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     r->unmapped = first >> 16;
     r->unmapped_bytes = w[1];
     r->unmapped_ns = r->tick;
-    return 2;
+    return true;
 }
 
 /* It failed: forget it, or undo what was already said. */
-static uint64_t take_ununmap(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
-                             uint64_t first)
+static bool take_ununmap(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_mmap fields = {r->thread, first >> 16, w[1], 0, 0, TRACE_MMAP_MOVED};
 
     if (r->unmapped != fields.address)
         put(a, TRACE_MMAP, r->tick, &fields, 6);
     r->unmapped = 0;
-    return 2;
+    return true;
 }
 
-static uint64_t take_thread_end(struct absorb *a, struct absorb_ring *r)
+static bool take_thread_end(struct absorb *a, struct absorb_ring *r)
 {
     struct trace_thread_end fields = {r->thread};
     uint64_t region;
@@ -318,10 +310,11 @@ static uint64_t take_thread_end(struct absorb *a, struct absorb_ring *r)
     while ((region = regions_left(&r->regions)))
         end_region(a, r, region);
     put(a, TRACE_THREAD_END, r->tick, &fields, 1);
-    return 1;
+    return true;
 }
 
-uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+/* False: it contradicts itself. */
+static bool take_note(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     if ((first & 31) != RING_UNUNMAP)
         notes_unmap(a, r);
@@ -358,8 +351,16 @@ uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, 
         return take_copy(a, r, w);
     case RING_UNLOADED:
         stackmap_unloaded(&r->process->stacks);
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
+}
+
+uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first,
+                    uint64_t left)
+{
+    uint64_t copy[RING_RECORD_MOST], words = ringcopy(copy, w, first, left);
+
+    return words && take_note(a, r, copy, first) ? words : 0;
 }

@@ -4,8 +4,11 @@
 
 #include "watch/absorb.h"
 
-/* How many words the record at w has; 0: it is none, or longer than it may be. */
-uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first);
+/* How many words the record at w has; 0: it is none, or longer than it may be. The ring has `left`
+ * words from w to its end.
+ */
+uint64_t notes_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first,
+                    uint64_t left);
 
 /* An unmap that was held back, because it could have failed, is told now. */
 void notes_unmap(struct absorb *a, struct absorb_ring *r);

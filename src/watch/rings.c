@@ -110,13 +110,16 @@ void rings_claimed(struct rings *r, void (*seen)(void *context, uint32_t slot), 
     }
 }
 
-void rings_release(struct rings *r, uint32_t slot, uint64_t at)
+void rings_release(struct rings *r, uint32_t slot, uint64_t at, bool unread)
 {
     struct ring_slot *s = &r->slots[slot];
     uint64_t *ring = r->maps[slot], from = at % RING_WORDS;
     uint64_t words = RING_WORDS - from < RING_SLACK ? RING_WORDS - from : RING_SLACK;
 
-    memset(ring + from, 0, words * 8); /* what a writer that was killed left half written */
+    if (unread)
+        memset(ring, 0, RING_WORDS * 8);
+    else
+        memset(ring + from, 0, words * 8); /* what a writer that was killed left half written */
     atomic_store(&s->tail, 0);
     atomic_store(&s->lost, 0);
     atomic_store(&s->nested, 0);

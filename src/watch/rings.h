@@ -32,7 +32,9 @@ uint64_t *rings_map(struct rings *r, uint32_t slot);
 /* Call `seen` for each claimed slot. */
 void rings_claimed(struct rings *r, void (*seen)(void *context, uint32_t slot), void *context);
 
-/* Nobody writes to it any more and all was read up to `at`: give it back. */
-void rings_release(struct rings *r, uint32_t slot, uint64_t at);
+/* Nobody writes to it any more and all was read up to `at`, or, of one that was scribbled over
+ * (`unread`), all that will be: give it back, with zeros alone.
+ */
+void rings_release(struct rings *r, uint32_t slot, uint64_t at, bool unread);
 
 #endif

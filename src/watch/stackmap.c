@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define PENDING_MOST (64u << 10)
-#define NUMBER_MOST (1u << 24) /* a program cannot number more stacks: see inject/table.h */
 
 static void put(struct trace_store *s, enum trace_kind kind, const void *fields, size_t count)
 {
@@ -85,26 +84,22 @@ static const struct stackmap_module *module_at(const struct stackmap_process *p,
 void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
                    uint64_t line, const char *text, size_t file_bytes, size_t bytes)
 {
-    size_t room = p->code_room ? p->code_room : 256;
-
-    if (!number || number >= NUMBER_MOST)
-        return;
-    while (room <= number)
-        room *= 2;
-    if (room > p->code_room) {
-        p->codes = memory_resize(p->codes, room * sizeof(*p->codes));
-        memset(p->codes + p->code_room, 0, (room - p->code_room) * sizeof(*p->codes));
-        p->code_room = room;
+    if (p->code_count == p->code_room) {
+        p->code_room = p->code_room ? p->code_room * 2 : 64;
+        p->codes = memory_resize(p->codes, p->code_room * sizeof(*p->codes));
     }
-    p->codes[number] = (struct stackmap_code){
+    intmap_put(&p->code_numbers, number, p->code_count);
+    p->codes[p->code_count++] = (struct stackmap_code){
         string(s, text, file_bytes), string(s, text + file_bytes, bytes - file_bytes), line};
 }
 
 static struct stackmap_code code_of(const struct stackmap_process *p, uint64_t number)
 {
+    uint64_t place;
+
     for (; p; p = p->parent) {
-        if (number < p->code_room && p->codes[number].file)
-            return p->codes[number];
+        if (intmap_get(&p->code_numbers, number, &place))
+            return p->codes[place];
     }
     return (struct stackmap_code){0};
 }
@@ -197,27 +192,19 @@ void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trac
                      uint32_t number, const uint64_t *frames, size_t count)
 {
     uint64_t stack = 0;
-    size_t room = p->room ? p->room : 1024;
 
-    if (number >= NUMBER_MOST)
-        return;
-    while (room <= number)
-        room *= 2;
-    if (room != p->room) {
-        p->numbers = memory_resize(p->numbers, room * sizeof(*p->numbers));
-        memset(p->numbers + p->room, 0, (room - p->room) * sizeof(*p->numbers));
-        p->room = room;
-    }
     while (count-- > 0)
         stack = stack_number(m, s, stack, frame_number(m, p, s, frames[count]));
-    p->numbers[number] = (uint32_t)stack;
+    intmap_put(&p->numbers, number, stack);
 }
 
 uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number)
 {
+    uint64_t stack;
+
     for (; p; p = p->parent) {
-        if (number < p->room && p->numbers[number])
-            return p->numbers[number];
+        if (intmap_get(&p->numbers, number, &stack))
+            return (uint32_t)stack;
     }
     return 0;
 }
@@ -225,7 +212,8 @@ uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number)
 void stackmap_process_free(struct stackmap_process *p)
 {
     free(p->modules);
-    free(p->numbers);
+    intmap_free(&p->numbers);
+    intmap_free(&p->code_numbers);
     free(p->codes);
     memset(p, 0, sizeof(*p));
 }

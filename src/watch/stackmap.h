@@ -30,10 +30,11 @@ struct stackmap_process { /* of one process; zeroed is empty */
     const struct stackmap_process *parent; /* whose numbers it goes on with after a fork */
     struct stackmap_module *modules;
     size_t module_count, module_room;
-    uint32_t *numbers; /* the trace's stack by the program's; 0: not defined */
-    size_t room;
-    struct stackmap_code *codes; /* by the program's number; file 0: not defined */
-    size_t code_room;
+    struct intmap
+        numbers; /* the program's stacks -> the trace's. A map, as the program may write any */
+    struct intmap code_numbers; /* its functions in Python -> place in `codes` */
+    struct stackmap_code *codes;
+    size_t code_count, code_room;
 };
 
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
