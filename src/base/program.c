@@ -14,7 +14,11 @@
 #define LOADS_MOST 12
 #define DYNAMIC_MOST 512
 #define CHAIN_MOST 4096
+#define ENTRIES_AT_ONCE 32
+#define HEADERS_AT_ONCE 14
 #define NAME_MOST 64
+
+enum { HASH_BUCKETS, HASH_FIRST, HASH_FILTER, HASH_SHIFT }; /* counts; the first symbol's index */
 
 struct load {
     uint64_t address, bytes, offset;
@@ -27,7 +31,8 @@ struct file {
     unsigned int load_count;
     uint64_t dynamic, dynamic_count; /* offset, entries */
     uint64_t strings, symbols, hash; /* addresses; 0: there are none */
-    bool sanitized;
+    uint32_t hash_head[4];           /* see enum */
+    bool loader, ours, sanitized;
 };
 
 static bool get(const struct file *f, void *to, size_t bytes, uint64_t offset)
@@ -107,34 +112,40 @@ bool program_lists_sanitizer(const char *list)
 
 /* ---- the dynamic section ---- */
 
-static void take_needed(struct file *f, uint64_t string)
+/* Call `take` for each entry; many are read at once, since each read is a system call. */
+static void each_entry(struct file *f, void (*take)(struct file *f, const Elf64_Dyn *d))
+{
+    Elf64_Dyn some[ENTRIES_AT_ONCE];
+
+    for (uint64_t from = 0; from < f->dynamic_count; from += ENTRIES_AT_ONCE) {
+        long got = f->read(f->fd, some, sizeof(some), f->dynamic + from * sizeof(some[0]));
+
+        for (long i = 0; i < got / (long)sizeof(some[0]); i++) {
+            if (some[i].d_tag == DT_NULL || from + (uint64_t)i >= f->dynamic_count)
+                return;
+            take(f, &some[i]);
+        }
+        if (got < (long)sizeof(some))
+            return;
+    }
+}
+
+static void take_place(struct file *f, const Elf64_Dyn *d)
+{
+    if (d->d_tag == DT_STRTAB)
+        f->strings = d->d_un.d_ptr;
+    else if (d->d_tag == DT_SYMTAB)
+        f->symbols = d->d_un.d_ptr;
+    else if (d->d_tag == DT_GNU_HASH)
+        f->hash = d->d_un.d_ptr;
+}
+
+static void take_needed(struct file *f, const Elf64_Dyn *d)
 {
     char name[NAME_MOST];
-    size_t bytes = get_text(f, name, f->strings + string);
 
-    f->sanitized |= is_sanitizer(name, bytes);
-}
-
-static bool dynamic_entry(const struct file *f, uint64_t i, Elf64_Dyn *d)
-{
-    return i < f->dynamic_count && get(f, d, sizeof(*d), f->dynamic + i * sizeof(*d)) &&
-           d->d_tag != DT_NULL;
-}
-
-static void read_dynamic(struct file *f)
-{
-    Elf64_Dyn d;
-
-    for (uint64_t i = 0; dynamic_entry(f, i, &d); i++)
-        if (d.d_tag == DT_STRTAB)
-            f->strings = d.d_un.d_ptr;
-        else if (d.d_tag == DT_SYMTAB)
-            f->symbols = d.d_un.d_ptr;
-        else if (d.d_tag == DT_GNU_HASH)
-            f->hash = d.d_un.d_ptr;
-    for (uint64_t i = 0; f->strings && dynamic_entry(f, i, &d); i++)
-        if (d.d_tag == DT_NEEDED)
-            take_needed(f, d.d_un.d_val);
+    if (d->d_tag == DT_NEEDED && f->strings)
+        f->sanitized |= is_sanitizer(name, get_text(f, name, f->strings + d->d_un.d_val));
 }
 
 static uint32_t hash_of(const char *name)
@@ -157,19 +168,31 @@ static bool is_symbol(const struct file *f, uint32_t index, const char *name)
     return s.st_shndx != SHN_UNDEF && strcmp(found, name) == 0;
 }
 
+/* The table's filter: most names that are not there are told so by one word. */
+static bool may_define(const struct file *f, uint32_t hash)
+{
+    const uint32_t *head = f->hash_head;
+    uint64_t word, bits = 1ull << hash % 64 | 1ull << (hash >> head[HASH_SHIFT] % 32) % 64;
+
+    return head[HASH_FILTER] &&
+           get_at(f, &word, sizeof(word),
+                  f->hash + sizeof(f->hash_head) + (uint64_t)(hash / 64 % head[HASH_FILTER]) * 8) &&
+           (word & bits) == bits;
+}
+
 /* Whether the program defines this name for others. */
 static bool defines(const struct file *f, const char *name)
 {
-    uint32_t head[4], index, link, hash = hash_of(name); /* buckets, first symbol, filter words */
-    uint64_t buckets;
+    const uint32_t *head = f->hash_head;
+    uint32_t index, link, hash = hash_of(name);
+    uint64_t buckets = f->hash + sizeof(f->hash_head) + (uint64_t)head[HASH_FILTER] * 8;
 
-    if (!f->hash || !f->symbols || !get_at(f, head, sizeof(head), f->hash) || !head[0])
-        return false;
-    buckets = f->hash + sizeof(head) + (uint64_t)head[2] * 8;
-    if (!get_at(f, &index, sizeof(index), buckets + hash % head[0] * 4) || index < head[1])
+    if (!head[HASH_BUCKETS] || !f->symbols || !may_define(f, hash) ||
+        !get_at(f, &index, sizeof(index), buckets + hash % head[HASH_BUCKETS] * 4) ||
+        index < head[HASH_FIRST])
         return false;
     for (unsigned int i = 0; i < CHAIN_MOST; i++, index++) {
-        uint64_t at = buckets + ((uint64_t)head[0] + (index - head[1])) * 4;
+        uint64_t at = buckets + ((uint64_t)head[HASH_BUCKETS] + (index - head[HASH_FIRST])) * 4;
 
         if (!get_at(f, &link, sizeof(link), at))
             return false;
@@ -186,7 +209,10 @@ static enum program_kind kind_of_symbols(struct file *f)
     static const char *const runtimes[] = {"__asan_init", "__tsan_init", "__msan_init",
                                            "__hwasan_init", "__lsan_init"};
 
-    read_dynamic(f);
+    each_entry(f, take_place);
+    each_entry(f, take_needed);
+    if (f->hash && !get_at(f, f->hash_head, sizeof(f->hash_head), f->hash))
+        memset(f->hash_head, 0, sizeof(f->hash_head));
     for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]) && !f->sanitized; i++)
         f->sanitized = defines(f, runtimes[i]);
     if (f->sanitized)
@@ -210,35 +236,50 @@ static bool is_our_loader(const struct file *f, const Elf64_Phdr *h)
     return strcmp(name, LOADER) == 0;
 }
 
+static void take_header(struct file *f, const Elf64_Phdr *h)
+{
+    if (h->p_type == PT_INTERP) {
+        f->loader = true;
+        f->ours = is_our_loader(f, h);
+    } else if (h->p_type == PT_DYNAMIC) {
+        f->dynamic = h->p_offset;
+        f->dynamic_count = h->p_filesz / sizeof(Elf64_Dyn);
+        if (f->dynamic_count > DYNAMIC_MOST)
+            f->dynamic_count = DYNAMIC_MOST;
+    } else if (h->p_type == PT_LOAD && f->load_count < LOADS_MOST) {
+        f->loads[f->load_count++] = (struct load){h->p_vaddr, h->p_filesz, h->p_offset};
+    }
+}
+
+static bool read_headers(struct file *f, const Elf64_Ehdr *e)
+{
+    unsigned int count = e->e_phnum < HEADERS_MOST ? e->e_phnum : HEADERS_MOST, some;
+    Elf64_Phdr h[HEADERS_AT_ONCE];
+
+    for (unsigned int from = 0; from < count; from += some) {
+        some = count - from < HEADERS_AT_ONCE ? count - from : HEADERS_AT_ONCE;
+        if (!get(f, h, some * sizeof(h[0]), e->e_phoff + from * sizeof(h[0])))
+            return false;
+        for (unsigned int i = 0; i < some; i++)
+            take_header(f, &h[i]);
+    }
+    return true;
+}
+
 enum program_kind program_kind(int fd, program_read *read)
 {
     struct file f = {.fd = fd, .read = read};
-    bool loader = false, ours = false;
     Elf64_Ehdr e;
-    Elf64_Phdr h;
 
     if (!get(&f, &e, sizeof(e), 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
         return PROGRAM_UNKNOWN;
     if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64)
         return PROGRAM_OTHER_MACHINE;
-    for (unsigned int i = 0; i < e.e_phnum && i < HEADERS_MOST; i++) {
-        if (!get(&f, &h, sizeof(h), e.e_phoff + i * sizeof(h)))
-            return PROGRAM_UNKNOWN;
-        if (h.p_type == PT_INTERP) {
-            loader = true;
-            ours = is_our_loader(&f, &h);
-        } else if (h.p_type == PT_DYNAMIC) {
-            f.dynamic = h.p_offset;
-            f.dynamic_count = h.p_filesz / sizeof(Elf64_Dyn);
-            if (f.dynamic_count > DYNAMIC_MOST)
-                f.dynamic_count = DYNAMIC_MOST;
-        } else if (h.p_type == PT_LOAD && f.load_count < LOADS_MOST) {
-            f.loads[f.load_count++] = (struct load){h.p_vaddr, h.p_filesz, h.p_offset};
-        }
-    }
-    if (!loader)
+    if (!read_headers(&f, &e))
+        return PROGRAM_UNKNOWN;
+    if (!f.loader)
         return PROGRAM_STATIC;
-    return ours ? kind_of_symbols(&f) : PROGRAM_OTHER_LOADER;
+    return f.ours ? kind_of_symbols(&f) : PROGRAM_OTHER_LOADER;
 }
 
 bool program_script(int fd, program_read *read, char *out, size_t room)
