@@ -48,14 +48,16 @@ static long read_at(int fd, void *to, size_t bytes, uint64_t offset)
     return sys_call(SYS_pread64, fd, (long)to, (long)bytes, (long)offset, 0, 0);
 }
 
-/* To look into a file is harmless only where it is a file. */
+/* To look into a file is harmless only where it is one. The calls are those of any loader, in case
+ * that this process is confined and we do not know.
+ */
 static int open_file(int folder, const char *path)
 {
     struct stat st;
     long fd;
 
     if (sys_failed(sys_call(SYS_newfstatat, folder, (long)path, (long)&st, 0, 0, 0)) ||
-        !S_ISREG(st.st_mode))
+        !S_ISREG(st.st_mode) || !(st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
         return -1;
     fd = sys_call(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     return sys_failed(fd) ? -1 : (int)fd;
@@ -64,11 +66,6 @@ static int open_file(int folder, const char *path)
 static void close_file(int fd)
 {
     sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
-}
-
-static bool can_run(int folder, const char *path)
-{
-    return !sys_failed(sys_call(SYS_faccessat, folder, (long)path, X_OK, 0, 0, 0));
 }
 
 /* As execvp would find it; only looked into, so a folder of a longer name may be left out. */
@@ -91,7 +88,7 @@ static int open_by_search(const char *name)
                               0, 0);
         }
         if (folder == AT_FDCWD || !sys_failed(folder))
-            fd = can_run((int)folder, name) ? open_file((int)folder, name) : -1;
+            fd = open_file((int)folder, name);
         if (folder >= 0)
             close_file((int)folder);
         if (!*end)
@@ -193,7 +190,8 @@ static int start_recorded(const struct call *c)
 
     if (!process_preload(&p))
         return start(c, c->environment);
-    p.out = program_refuses(kind_of(c)) || program_lists_sanitizer(preload_value(c->environment));
+    p.out = sys_silent || program_refuses(kind_of(c)) ||
+            program_lists_sanitizer(preload_value(c->environment));
     bytes = preload_bytes(&p, c->environment);
     if (!bytes || bytes > STACK_MOST)
         return start(c, c->environment);

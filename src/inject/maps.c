@@ -125,11 +125,13 @@ static void put_break(struct caller c)
     int kept = errno;
     struct thread *t = process_mode() & RING_PAUSED ? NULL : enter(c.sp);
     uint64_t words[1];
+    long end;
 
     if (t) {
+        end = sys_call(SYS_brk, 0, 0, 0, 0, 0, 0);
         words[0] = unwind_stack(t, c.pc, c.sp, c.rbp);
-        buffer_put(t, buffer_word(RING_BREAK, 0, (uintptr_t)sys_call(SYS_brk, 0, 0, 0, 0, 0, 0)),
-                   words, 1, NULL, 0);
+        if (!sys_failed(end))
+            buffer_put(t, buffer_word(RING_BREAK, 0, (uintptr_t)end), words, 1, NULL, 0);
         leave();
     }
     errno = kept;

@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -38,8 +39,7 @@ static void look_at(struct ring_control *c)
 static bool map_control(void)
 {
     struct ring_control *c = NULL;
-    long fd = sys_call(SYS_open, (long)process.ring_path, 02000002 /* O_RDWR|O_CLOEXEC */, 0, 0, 0,
-                       0);
+    long fd = sys_call(SYS_openat, AT_FDCWD, (long)process.ring_path, O_RDWR | O_CLOEXEC, 0, 0, 0);
 
     if (sys_failed(fd))
         return false;
@@ -236,7 +236,8 @@ void process_announce(struct thread *t)
 
     if (atomic_exchange(&announced, true))
         return;
-    bytes = sys_call(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof(path), 0, 0, 0);
+    bytes = sys_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof(path), 0,
+                     0);
     if (sys_failed(bytes))
         bytes = 0;
     words[0] = (uint64_t)sys_pid() << 32 | process_number();

@@ -80,6 +80,8 @@ void real_find(void)
     r.dlmopen = (void *(*)(Lmid_t, const char *, int))next("dlmopen");
     r.dlsym = dlsym;
     r.dlclose = (int (*)(void *))next("dlclose");
+    r.prctl = (int (*)(int, ...))next("prctl");
+    r.syscall = (long (*)(long, ...))next("syscall");
     r.execve = (int (*)(const char *, char *const[], char *const[]))next("execve");
     r.execvpe = (int (*)(const char *, char *const[], char *const[]))next("execvpe");
     r.fexecve = (int (*)(int, char *const[], char *const[]))next("fexecve");

@@ -37,6 +37,8 @@ struct real {
     void *(*dlmopen)(Lmid_t, const char *, int);
     void *(*dlsym)(void *, const char *);
     int (*dlclose)(void *);
+    int (*prctl)(int, ...);
+    long (*syscall)(long, ...);
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);

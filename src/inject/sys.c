@@ -9,6 +9,8 @@
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
+bool sys_silent;
+
 void *sys_memory(size_t bytes)
 {
     long at = sys_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,

@@ -76,7 +76,7 @@ void thread_find_stack(struct thread *t)
     if (t->tid == sys_pid()) {
         high = (uintptr_t)__libc_stack_end + 16;
         low = high - MAIN_STACK_MOST;
-    } else if (!local.quiet && pthread_getattr_np(pthread_self(), &attr) == 0) {
+    } else if (!local.quiet && !sys_silent && pthread_getattr_np(pthread_self(), &attr) == 0) {
         if (pthread_attr_getstack(&attr, &at, &size) == 0) {
             low = (uintptr_t)at;
             high = (uintptr_t)at + size;
@@ -112,8 +112,10 @@ static struct thread *make(void)
 {
     struct thread *t = sys_memory(sizeof(*t));
 
-    if (!t)
+    if (!t) {
+        atomic_fetch_add(&process.control->no_slot, 1);
         return NULL;
+    }
     t->tid = sys_tid();
     t->generation = atomic_load(&process.generation);
     if (!buffer_open(t, process_number())) {
@@ -158,7 +160,7 @@ bool thread_follow(void)
 
 struct thread *thread_new(void)
 {
-    struct thread *t = take_spare();
+    struct thread *t = sys_silent ? NULL : take_spare();
 
     if (!t) {
         t = make();

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_LOADED "the library was not loaded into it"
+#define NOT_LOADED                                                                                 \
+    "the library was not loaded into it: what started it was not recorded itself, or was confined"
 
 struct coverage_process {
     const struct obstacle *obstacle; /* NULL: none could be seen */

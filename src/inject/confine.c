@@ -1,0 +1,92 @@
+/* confine - a process that gives up the right to ask the kernel (seccomp).
+ *
+ * From then on a system call of ours could be its end, so we make none: sys_call fails. Threads that
+ * have a ring go on as before, which takes none; their stacks end where another stack begins, other
+ * threads and children are lost (and counted), and programs that are started get no library of ours.
+ *
+ * syscall() is as it is in libc: no frame of ours on the stack, since its caller may come back from
+ * the kernel on another one (clone).
+ */
+#include "inject/real.h"
+#include "inject/state.h"
+#include "inject/sys.h"
+
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+/* After vfork it is the child that is confined, but the memory is the parent's. */
+static bool is_lent(void)
+{
+    return home.session && local.thread && local.thread->slot->pid != (uint32_t)sys_pid();
+}
+
+/* Whether we were not silent before. */
+static bool fall_silent(void)
+{
+    if (sys_silent || is_lent())
+        return false;
+    sys_silent = true;
+    return true;
+}
+
+/* Arguments that were not given are handed on as well: they are registers that nobody reads. */
+EXPORT int prctl(int option, ...)
+{
+    bool silent = option == PR_SET_SECCOMP && fall_silent();
+    unsigned long word[4];
+    va_list list;
+    int result;
+
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        word[i] = va_arg(list, unsigned long);
+    va_end(list);
+    result = real_now()->prctl(option, word[0], word[1], word[2], word[3]);
+    if (silent && result)
+        sys_silent = false;
+    return result;
+}
+
+/* Where syscall() below goes with the number of seccomp, and where with every other. */
+long confine_seccomp(long number, long operation, long flags, void *filter)
+    __attribute__((visibility("hidden")));
+long confine_early(long number, long a, long b, long c, long d, long e, long f);
+extern long (*confine_next)(long, long, long, long, long, long, long)
+    __attribute__((visibility("hidden")));
+
+long confine_seccomp(long number, long operation, long flags, void *filter)
+{
+    bool silent = (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER) &&
+                  fall_silent();
+    long result = real_now()->syscall(number, operation, flags, filter);
+
+    if (silent && result)
+        sys_silent = false;
+    return result;
+}
+
+/* Before our start. */
+long confine_early(long number, long a, long b, long c, long d, long e, long f)
+{
+    return real_now()->syscall(number, a, b, c, d, e, f);
+}
+
+long (*confine_next)(long, long, long, long, long, long, long) = confine_early;
+
+__attribute__((constructor)) static void start(void)
+{
+    confine_next = (long (*)(long, long, long, long, long, long, long))real_now()->syscall;
+}
+
+_Static_assert(SYS_seccomp == 317, "the number below");
+__asm__(".text\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        ".cfi_startproc\n"
+        "    cmpq $317, %rdi\n"
+        "    je confine_seccomp\n"
+        "    jmp *confine_next(%rip)\n"
+        ".cfi_endproc\n"
+        ".size syscall, .-syscall\n");
