@@ -18,6 +18,7 @@ enum program_kind {
     PROGRAM_SANITIZED,     /* its sanitizer must come before every other library */
     PROGRAM_OTHER_LOADER,  /* that of another libc */
     PROGRAM_OTHER_MACHINE, /* 32-bit, or for another processor */
+    PROGRAM_KINDS
 };
 
 /* As pread: the bytes read, less at the end of the file, below 0 on failure. */

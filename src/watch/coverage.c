@@ -36,9 +36,12 @@ void coverage_born(struct coverage *c, uint64_t number, int pid, bool image)
     p->image = image;
 }
 
-void coverage_claimed(struct coverage *c, uint64_t number)
+void coverage_claimed(struct coverage *c, uint64_t number, const char *file)
 {
-    process_of(c, number)->claimed = true;
+    struct coverage_process *p = process_of(c, number);
+
+    p->claimed = true;
+    p->obstacle = obstacle_in_file(file); /* what it was then, not what it has become by exec */
 }
 
 static const char *reason(const struct coverage_process *p)

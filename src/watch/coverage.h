@@ -16,7 +16,8 @@ struct coverage {                /* zeroed: empty */
  * its parent, so the loader must have brought our library into it.
  */
 void coverage_born(struct coverage *c, uint64_t number, int pid, bool image);
-void coverage_claimed(struct coverage *c, uint64_t number); /* it records itself */
+/* It records itself, and has told what it runs. */
+void coverage_claimed(struct coverage *c, uint64_t number, const char *file);
 
 /* A fact for each that was not recorded, or only in part. Frees what is held. */
 void coverage_end(struct coverage *c, struct trace_store *store, uint64_t processes);

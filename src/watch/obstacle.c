@@ -2,6 +2,7 @@
 
 #include "base/program.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static long read_at(int fd, void *to, size_t bytes, uint64_t offset)
     return pread(fd, to, bytes, (off_t)offset);
 }
 
-static const struct obstacle obstacles[] = {
+static const struct obstacle obstacles[PROGRAM_KINDS] = {
     [PROGRAM_OTHER_MACHINE] = {"it is a 32-bit program or one for another processor", false},
     [PROGRAM_STATIC] = {"it is statically linked", false},
     [PROGRAM_OTHER_LOADER] = {"it has another libc than glibc", false},
@@ -52,9 +53,7 @@ static const struct obstacle *obstacle_in(int fd)
 {
     enum program_kind kind = program_kind(fd, read_at);
 
-    return kind < sizeof(obstacles) / sizeof(obstacles[0]) && obstacles[kind].text
-             ? &obstacles[kind]
-             : NULL;
+    return obstacles[kind].text ? &obstacles[kind] : NULL;
 }
 
 const struct obstacle *obstacle_in_program(int pid)
@@ -74,11 +73,23 @@ const struct obstacle *obstacle_of(int pid)
     const struct obstacle *found;
     int fd = open_program(pid);
 
-    if (fd < 0)
-        return NULL;
+    if (fd < 0) /* nobody else keeps us from looking */
+        return errno == EACCES || errno == EPERM ? &other_rights : NULL;
     found = obstacle_in(fd);
     if (!found && is_foreign(pid, fd))
         found = &other_rights;
+    close(fd);
+    return found;
+}
+
+const struct obstacle *obstacle_in_file(const char *file)
+{
+    const struct obstacle *found;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return NULL;
+    found = obstacle_in(fd);
     close(fd);
     return found;
 }

@@ -15,6 +15,9 @@ const struct obstacle *obstacle_of(int pid);
 /* The same for one that we enter ourselves: whose user it is of makes no difference then. */
 const struct obstacle *obstacle_in_program(int pid);
 
+/* The same of a process that ran this file. */
+const struct obstacle *obstacle_in_file(const char *file);
+
 /* Whether the program of this command breaks or complains when it is to load our library. */
 bool obstacle_breaks(const char *command);
 

@@ -75,11 +75,11 @@ static void ended(void *context, const struct watch_process *p, enum trace_end h
     trace_store_put(r->store, TRACE_PROCESS_END, now, FIELDS(record), NULL, 0);
 }
 
-static void claimed(void *context, const struct watch_process *p)
+static void claimed(void *context, const struct watch_process *p, const char *file)
 {
     struct recorder *r = context;
 
-    coverage_claimed(&r->coverage, (uint64_t)p->process);
+    coverage_claimed(&r->coverage, (uint64_t)p->process, file);
 }
 
 const struct tree_events recorder_events = {born, ended, claimed};

@@ -81,7 +81,8 @@ static struct tree_live *live_add(struct tree *t)
     return &t->live[t->live_count++];
 }
 
-int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
+/* `name`: what it was when it began, should that be another than now; else NULL. */
+static int add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name)
 {
     struct proc_reading first = {0};
     bool keep = t->kept + KEPT_PER_PROCESS <= t->kept_most;
@@ -113,7 +114,7 @@ int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
     t->live_of[index] = t->live_count - 1;
     t->kept += keep ? KEPT_PER_PROCESS : 0;
     t->all[index].start_ticks = first.start_ticks;
-    memcpy(t->all[index].name, first.name, sizeof(first.name));
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name ? name : first.name);
     t->newborn += (uint64_t)pid >
                   t->newest;      /* surely made since `newest`; after a wrap, not counted */
     l->now.minor_faults = ABSENT; /* so that the first reading is a change */
@@ -122,6 +123,11 @@ int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
     if (t->events)
         t->events->born(t->context, t, &t->all[index], how);
     return index;
+}
+
+int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
+{
+    return add_named(t, pid, parent, how, NULL);
 }
 
 void tree_live_drop(struct tree *t, int at)
@@ -391,13 +397,13 @@ static int add_gone(struct tree *t, int pid, const char *file)
     return index;
 }
 
-static uint64_t claim(struct tree *t, const struct watch_process *p, int number)
+static uint64_t claim(struct tree *t, const struct watch_process *p, int number, const char *file)
 {
     struct watch_process then = *p;
 
     then.process = number;
     if (t->events)
-        t->events->claimed(t->context, &then);
+        t->events->claimed(t->context, &then, file);
     return (uint64_t)number;
 }
 
@@ -426,9 +432,12 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
     bool moved = false;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
-        index = tree_add(t, pid, -1, TRACE_BORN_FORKED);
-        if (index < 0)
+        moved = has_moved_on(pid, file);
+        index = add_named(t, pid, -1, TRACE_BORN_FORKED, moved ? name_in(file) : NULL);
+        if (index < 0) {
+            moved = false;
             index = add_gone(t, pid, file);
+        }
     } else if (t->live_of[index] >= 0) {
         struct tree_live *l = &t->live[t->live_of[index]];
         struct proc_reading was = l->now;
@@ -441,14 +450,17 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
     before = t->all[index].before;
     t->all[index].before = 0;
     if (moved && before)
-        return claim(t, &t->all[index], before); /* its exec was seen before its first record */
+        return claim(t, &t->all[index], before,
+                     file); /* its exec was seen before its first record */
     if (t->sources[index] & CLAIMED)
         new_incarnation(t, index); /* one that came and went by exec between two looks */
     t->sources[index] |= CLAIMED;
     before = t->all[index].process;
-    if (moved)
-        new_incarnation(t, index); /* an exec that was not seen */
-    return claim(t, &t->all[index], before);
+    if (moved) { /* an exec that was not seen */
+        memcpy(t->all[index].name, t->live[t->live_of[index]].now.name, sizeof(t->all[index].name));
+        new_incarnation(t, index);
+    }
+    return claim(t, &t->all[index], before, file);
 }
 
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz)

@@ -38,7 +38,7 @@ struct tree;
 struct tree_events {
     void (*born)(void *context, const struct tree *t, struct watch_process *p, enum trace_born how);
     void (*ended)(void *context, const struct watch_process *p, enum trace_end how, int status);
-    void (*claimed)(void *context, const struct watch_process *p);
+    void (*claimed)(void *context, const struct watch_process *p, const char *file);
 };
 
 struct tree {
