@@ -53,7 +53,7 @@ static long read_at(int fd, void *to, size_t bytes, uint64_t offset)
  */
 static int open_file(int folder, const char *path)
 {
-    struct stat st;
+    struct stat st = {0};
     long fd;
 
     if (sys_failed(sys_call(SYS_newfstatat, folder, (long)path, (long)&st, 0, 0, 0)) ||

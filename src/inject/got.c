@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static const struct got_hook hooks[] = {
     HOOK(sigwaitinfo),
     HOOK(sigtimedwait),
     HOOK(signalfd),
+    HOOK(pthread_getattr_np),
     /* from here on such that go to one of the above */
     HOOK(reallocarray),
     HOOK(mmap64),
@@ -100,6 +102,7 @@ static uintptr_t *const fields[] = {
     (uintptr_t *)&real.sigwaitinfo,
     (uintptr_t *)&real.sigtimedwait,
     (uintptr_t *)&real.signalfd,
+    (uintptr_t *)&real.pthread_getattr_np,
 };
 
 /* Not the loader's own answer but ours, as it would be had we been there first. */

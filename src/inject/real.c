@@ -80,6 +80,7 @@ void real_find(void)
     r.dlmopen = (void *(*)(Lmid_t, const char *, int))next("dlmopen");
     r.dlsym = dlsym;
     r.dlclose = (int (*)(void *))next("dlclose");
+    r.pthread_getattr_np = (int (*)(pthread_t, pthread_attr_t *))next("pthread_getattr_np");
     r.prctl = (int (*)(int, ...))next("prctl");
     r.syscall = (long (*)(long, ...))next("syscall");
     r.execve = (int (*)(const char *, char *const[], char *const[]))next("execve");

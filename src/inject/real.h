@@ -37,6 +37,7 @@ struct real {
     void *(*dlmopen)(Lmid_t, const char *, int);
     void *(*dlsym)(void *, const char *);
     int (*dlclose)(void *);
+    int (*pthread_getattr_np)(pthread_t, pthread_attr_t *);
     int (*prctl)(int, ...);
     long (*syscall)(long, ...);
     int (*execve)(const char *, char *const[], char *const[]);

@@ -117,6 +117,7 @@ struct local {             /* TLS */
     uint8_t quiet;  /* not in the malloc family: malloc may be interrupted, do not call it */
     uint8_t synced; /* mode and pass are set */
     uint8_t ended;  /* the thread's destructors have run */
+    uint8_t asks;   /* the program is inside pthread_getattr_np, and has its lock */
     uint8_t ours;   /* libc allocates for us: not the program's doing */
     uint8_t muted;  /* another allocator is at work, whose blocks are told by themselves */
     uint8_t turns;  /* allocations in exact mode, to look at something once in a while */

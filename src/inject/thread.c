@@ -9,6 +9,7 @@
 #include "inject/buffer.h"
 #include "inject/cpu.h"
 #include "inject/process.h"
+#include "inject/real.h"
 #include "inject/sys.h"
 
 #include <limits.h>
@@ -62,8 +63,10 @@ static void set_stack(struct thread *t, uintptr_t low, uintptr_t high)
     t->stack_high = high;
 }
 
-/* pthread_getattr_np allocates, which our hooks let pass; a handler that interrupted malloc must not
- * do that, so a thread whose first record is of another kind has no known stack at first.
+/* pthread_getattr_np allocates, which our hooks let pass, and holds a lock of the thread meanwhile. A
+ * handler that interrupted malloc must not do the one, the program's own pthread_getattr_np that
+ * allocates must not wait for the other: a thread whose first record is of such a kind has no known
+ * stack at first.
  */
 void thread_find_stack(struct thread *t)
 {
@@ -76,7 +79,8 @@ void thread_find_stack(struct thread *t)
     if (t->tid == sys_pid()) {
         high = (uintptr_t)__libc_stack_end + 16;
         low = high - MAIN_STACK_MOST;
-    } else if (!local.quiet && !sys_silent && pthread_getattr_np(pthread_self(), &attr) == 0) {
+    } else if (!local.quiet && !local.asks && !sys_silent &&
+               real_now()->pthread_getattr_np(pthread_self(), &attr) == 0) {
         if (pthread_attr_getstack(&attr, &at, &size) == 0) {
             low = (uintptr_t)at;
             high = (uintptr_t)at + size;
@@ -85,6 +89,17 @@ void thread_find_stack(struct thread *t)
     }
     local.ours = 0;
     set_stack(t, low, high);
+}
+
+EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+    uint8_t before = local.asks;
+    int result;
+
+    local.asks = 1;
+    result = real_now()->pthread_getattr_np(thread, attr);
+    local.asks = before;
+    return result;
 }
 
 static void announce(struct thread *t)

@@ -122,7 +122,7 @@ static OUTLINE uint32_t walk_all(struct thread *t, struct caller c)
     enum walk_step step;
     bool own;
 
-    if (unlikely(!t->stack_high && !local.quiet))
+    if (unlikely(!t->stack_high && !local.quiet && !local.asks))
         thread_find_stack(t);
     walk_start(&w, t, c);
     own = w.kept;

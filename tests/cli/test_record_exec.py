@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from running import NOBODY
 
 HELD = 777  # bytes of malloc(3) that "starts child" leaves
 WAYS = ["execve", "vfork", "execvpe", "execv", "execvp", "execl", "execlp", "execle", "fexecve",
@@ -294,6 +295,28 @@ def test_every_function_over_another_allocator(both, program, name, how):
     assert said["unknown"] == 0
 
 
+def test_a_program_with_rights_of_its_own(public, compiled, build):
+    """The loader takes no library into it: it runs as always, and the report says why it is missing."""
+    folder = public()
+    shutil.copy(build / "libtidemark.so", folder)
+    shutil.copy(compiled("holder"), folder / "grants")
+    (folder / "grants").chmod(0o4755)
+    (folder / "libtidemark.so").chmod(0o755)
+    (folder / "out").mkdir()
+    (folder / "out").chmod(0o777)
+    command = ["sh", "-c", f"{folder}/grants; exit $?"]
+    trace = folder / "out" / "t.tide"
+    done = subprocess.run([*NOBODY, folder / "tidemark", "record", "-q", "--no-names", "-o", trace,
+                           *command], capture_output=True, text=True, check=False, timeout=60,
+                          cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "held\n", "")
+    said = subprocess.run([folder / "tidemark", "report", trace, "processes", "-f", "json"],
+                          capture_output=True, text=True, check=True).stdout
+    rows = json.loads(said)["tables"]["processes"]["rows"]
+    assert [row["recorded"] for row in rows if row["name"] == "grants"] == [
+        "it runs with the rights of another user"]
+
+
 def test_a_file_that_can_be_run_but_not_read(public, program, build):
     folder = public()
     for name in (program("starts"), build / "libtidemark.so"):
@@ -302,8 +325,7 @@ def test_a_file_that_can_be_run_but_not_read(public, program, build):
     (folder / "libtidemark.so").chmod(0o755)
     (folder / "out").mkdir(mode=0o777)
     (folder / "out").chmod(0o777)
-    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    done = subprocess.run([*nobody, folder / "tidemark", "record", "-q", "--no-names", "--exact",
+    done = subprocess.run([*NOBODY, folder / "tidemark", "record", "-q", "--no-names", "--exact",
                            "-o", folder / "out" / "t.tide", folder / "starts", "child", "a"],
                           capture_output=True, text=True, check=False, timeout=60, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "words 1 given no last a\n", "")

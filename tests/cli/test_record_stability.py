@@ -27,6 +27,7 @@ def test_the_same_with_and_without(build, monkeypatch, sanitized, name):
     if sanitized and name not in QUICK:
         pytest.skip("the library is never sanitized, and the tool is slow then")
     monkeypatch.setitem(stability.SCALE, "of", 0.15)
+    monkeypatch.setattr(stability, "TIMEOUT", 180)
     try:
         for mode, wrong in stability.compare(name, build, stability.MODES):
             assert wrong is None, f"{mode}:\n{wrong}"

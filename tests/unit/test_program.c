@@ -127,7 +127,7 @@ static const char *made(const struct preload *p, char *const *environment)
     return line;
 }
 
-#define ENV(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+#define ENV(...) ((char *[]){__VA_ARGS__, NULL})
 
 static void test_in(void)
 {

@@ -260,6 +260,29 @@ static void confined(bool strict)
     syscall(SYS_exit, 0);
 }
 
+/* ---- a thread whose first allocation is inside pthread_getattr_np, which holds its lock ---- */
+
+static void *looks_at_itself(void *unused)
+{
+    pthread_attr_t attr;
+
+    if (pthread_getattr_np(pthread_self(), &attr))
+        abort();
+    pthread_attr_destroy(&attr);
+    churn(20);
+    return unused;
+}
+
+static void looks(void)
+{
+    for (int i = 0; i < 300; i++) {
+        pthread_t t;
+
+        pthread_create(&t, NULL, looks_at_itself, NULL);
+        pthread_join(t, NULL);
+    }
+}
+
 /* ---- allocation before main, after it, and in destructors of threads ---- */
 
 static pthread_key_t key;
@@ -308,6 +331,8 @@ int main(int argc, char **argv)
         fibers();
     else if (!strcmp(how, "clones"))
         clones();
+    else if (!strcmp(how, "looks"))
+        looks();
     else if (!strcmp(how, "ends"))
         ends();
     else if (!strcmp(how, "strict") || !strcmp(how, "filter"))
