@@ -178,6 +178,7 @@ static void begin_anew(void)
     lookup_forget(&process.stacks);
     lookup_forget(&process.codes);
     lookup_forget(&process.modules);
+    lookup_forget(&process.rows); /* a module is told of when a row of it is first looked for */
     python_forked();
     sample_forget_all();
     atomic_store(&process.sampled_bytes, 0);
