@@ -155,7 +155,8 @@ static inline void tidemark_snapshot(const char *name)
  * prints one line with two words, the ring and the library. The process that it names then loads
  * the library (dlopen with RTLD_NOW | RTLD_LOCAL, never closed again), finds these two functions in
  * it by dlsym and calls tidemark_join(ring). Recorded is what happens after it has returned 0.
- * tidemark_leave ends it; `tidemark detach PID` and the end of the tool do the same from outside.
+ * tidemark_leave ends it and puts everything back. After `tidemark detach PID`, or the end of the tool,
+ * nothing more is recorded either, but it is for the process to leave.
  */
 enum tidemark_join_error {
     TIDEMARK_JOIN_BUSY = 1,   /* the process is already recorded */

@@ -110,7 +110,7 @@ static int run(int argc, char **argv, struct err *err)
         return -1;
     if (operands != 1 || !text_parse_number(argv[1], &pid) || !pid || pid > 1 << 30)
         return err_code(err, EXIT_USAGE, "give the pid of one process to record");
-    if (attach_check((int)pid, err) < 0)
+    if (attach_check((int)pid, self_loading, err) < 0)
         return -1;
     status = attach(&arena, (int)pid,
                     how.output ? how.output

@@ -68,7 +68,25 @@ static bool same_namespace(int pid, const char *which)
     return stat(path, &theirs) < 0 || ours.st_ino == theirs.st_ino;
 }
 
-int attach_check(int pid, struct err *err)
+/* It must be stopped by us, and make system calls for us. */
+static int check_entering(int pid, const struct state *s, struct err *err)
+{
+    if (s->tracer)
+        return err_code(err, UNREACHABLE,
+                        "process %d is traced by process %d, a debugger perhaps; end that first",
+                        pid, s->tracer);
+    if (s->letter == 'T')
+        return err_code(err, UNREACHABLE,
+                        "process %d is stopped; let it run on first: kill -CONT %d", pid, pid);
+    if (s->filter)
+        return err_code(err, UNREACHABLE,
+                        "process %d filters its system calls (seccomp), and could be killed for "
+                        "one of ours; start it with 'tidemark record' instead",
+                        pid);
+    return 0;
+}
+
+int attach_check(int pid, bool self_loading, struct err *err)
 {
     const struct obstacle *obstacle;
     struct state s;
@@ -78,18 +96,8 @@ int attach_check(int pid, struct err *err)
                         "process %d belongs to another user; attach as that user or as root", pid);
     if (!read_state(pid, &s) || s.letter == 'Z' || s.letter == 'X')
         return err_code(err, NOBODY, "there is no process %d", pid);
-    if (s.tracer)
-        return err_code(err, UNREACHABLE,
-                        "process %d is traced by process %d, a debugger perhaps; end that first",
-                        pid, s.tracer);
-    if (s.letter == 'T')
-        return err_code(err, UNREACHABLE,
-                        "process %d is stopped; let it run on first: kill -CONT %d", pid, pid);
-    if (s.filter)
-        return err_code(err, UNREACHABLE,
-                        "process %d filters its system calls (seccomp), and could be killed for "
-                        "one of ours; start it with 'tidemark record' instead",
-                        pid);
+    if (!self_loading && check_entering(pid, &s, err) < 0)
+        return -1;
     if (!same_namespace(pid, "pid"))
         return err_code(err, UNREACHABLE,
                         "process %d is in a container with pids of its own; run tidemark in there",

@@ -6,10 +6,12 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 /* What keeps this process from being recorded; 0, or -1 with *err, whose code is 127 when there is
- * no such process and 126 otherwise.
+ * no such process and 126 otherwise. One that is self-loading is never entered from outside.
  */
-int attach_check(int pid, struct err *err);
+int attach_check(int pid, bool self_loading, struct err *err);
 
 /* Load the library and join the ring. */
 int attach_enter(int pid, const char *library, const char *ring, struct err *err);

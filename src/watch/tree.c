@@ -90,8 +90,8 @@ static int add_named(struct tree *t, int pid, int parent, enum trace_born how, c
     struct proc proc;
     int index = tree_index_of(t, pid);
 
-    if (!t->children && how == TRACE_BORN_FORKED)
-        return -1;
+    if (how == TRACE_BORN_FORKED && (!t->children || pid == getpid()))
+        return -1; /* a program that starts us to be watched does not grow by us */
     if (index >= 0 && t->live_of[index] < 0 && t->all[index].died_ns + REUSE_NS > t->now_ns)
         return -1; /* it has ended, and was not taken away yet */
     if (proc_open(&proc, pid, keep) < 0)

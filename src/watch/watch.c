@@ -381,7 +381,8 @@ static void leave_all(struct watcher *w)
         return;
     collect_mode(w->o->collect, RING_OFF);
     collect_pass(w->o->collect);
-    collect_each(w->o->collect, leave_one, NULL);
+    if (!w->o->self_loading)
+        collect_each(w->o->collect, leave_one, NULL);
 }
 
 /* ---- the start ---- */
