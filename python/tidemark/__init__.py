@@ -1,7 +1,8 @@
 """What a Python program may tell tidemark about itself.
 
-Run the program with `tidemark record python app.py`. When it is not recorded, every call here does
-nothing and costs next to nothing, so the calls may stay in the program.
+Run the program with `tidemark record python app.py`, or let it record a part of itself. When it is
+not recorded, every call here does nothing and costs next to nothing, so the calls may stay in the
+program.
 
     with tidemark.region("load"): ...     a named span; also as a decorator
     @tidemark.profile                     the report shows these functions alone
@@ -10,16 +11,23 @@ nothing and costs next to nothing, so the calls may stay in the program.
     tidemark.snapshot()                   a moment to ask for with `tidemark report --at`
     tidemark.pause(), tidemark.resume()   stop recording this process, and go on
     tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
+    with tidemark.record("out.tide"): ... record this process itself, for as long
+    tidemark.start("out.tide")            the same, until tidemark.stop()
+    %load_ext tidemark                    in a notebook: %tidemark and %%tidemark
 """
 
 from . import _recorder
+from ._recording import RecordingError, ToolNotFound, record
 from ._region import region
 
 __all__ = [
+    "RecordingError",
+    "ToolNotFound",
     "label",
     "mark",
     "pause",
     "profile",
+    "record",
     "recording",
     "region",
     "resume",
@@ -31,6 +39,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _steps = 0
+_started = None
 
 
 def recording():
@@ -82,8 +91,25 @@ def resume():
         _recorder.api.resume()
 
 
-start = resume
-stop = pause
+def start(path=None, **options):
+    """Record this process into a trace from now on, as `record` does; no path: resume()."""
+    global _started
+    if path is None:
+        resume()
+        return
+    if _started:
+        raise RecordingError(f"{_started.path} is being recorded; stop() ends that")
+    _started = record(path, **options).__enter__()
+
+
+def stop():
+    """End what start(path) began, and wait until the trace is whole; else pause()."""
+    global _started
+    if _started:
+        ended, _started = _started, None
+        ended.__exit__()
+    else:
+        pause()
 
 
 def snapshot(name="snapshot"):

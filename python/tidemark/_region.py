@@ -29,13 +29,13 @@ class region:
 
     def __enter__(self):
         api = _recorder.api
-        self._open.append(api.open(self.name) if api else 0)
+        self._open.append((api, api.open(self.name) if api else 0))
         return self
 
     def __exit__(self, *_exception):
-        number = self._open.pop()
-        if number:
-            _recorder.api.close(number)
+        api, number = self._open.pop()
+        if api and api is _recorder.api:  # still the same recording
+            api.close(number)
 
     def __call__(self, function):
         return _wrap(function, self.name.decode("utf-8"))
