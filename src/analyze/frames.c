@@ -251,6 +251,11 @@ static bool python_line(const struct frames *f, uint64_t stack, struct table_fra
     return false;
 }
 
+bool frames_is_python(const struct frames *f, uint64_t frame)
+{
+    return frame && frame <= f->frame_count && (f->frames[frame].flavour & 7) == TRACE_FRAME_PYTHON;
+}
+
 struct table_frame frames_site(const struct frames *f, uint64_t stack)
 {
     struct table_frame names[FRAMES_INLINED_MOST], first = {0}, line;

@@ -45,6 +45,9 @@ void frames_free(struct frames *f);
 /* The whole stack, innermost first, in the arena; NULL for stack 0. */
 const struct table_stack *frames_stack(const struct frames *f, struct arena *a, uint64_t stack);
 
+/* Is it a line of Python? */
+bool frames_is_python(const struct frames *f, uint64_t frame);
+
 /* The line of code to blame for what a stack allocated: its innermost frame that is not an
  * allocator's own or a wrapper of it. Where all of them are, the innermost. What an interpreter does
  * for a line of Python is that line's.

@@ -131,6 +131,7 @@ static void take_thread(struct heap *h, const struct trace_event *ev)
     t->process = ev->thread.process;
     intmap_put(&h->pass->recorded, t->process, 1);
     t->tid = ev->thread.tid;
+    t->creator = ev->thread.creator;
     t->name = names_get(&h->frames.names, ev->thread.name);
     t->from_ns = t->to_ns = ev->time_ns;
 }

@@ -54,6 +54,7 @@ struct heap_process {
 
 struct heap_thread {
     uint64_t number, process, tid;
+    uint64_t creator;      /* the stack that started it; 0: not known */
     const char *name;      /* may be NULL */
     struct heap_sums sums; /* without live */
     uint64_t from_ns, to_ns;
@@ -63,6 +64,7 @@ struct heap_thread {
 struct heap_stack {  /* over all processes */
     uint64_t number; /* 0: blocks whose stack is not known */
     struct heap_sums sums;
+    struct heap_amount python;          /* the part of `allocated` by Python's own allocators */
     struct heap_amount at;              /* at the moment that heap_at was asked for */
     uint64_t lived[HEAP_LIVED_CLASSES]; /* milliblocks */
     uint64_t least, most;               /* sizes of blocks; most 0: none was allocated */

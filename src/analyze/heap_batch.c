@@ -49,6 +49,7 @@ void heap_take_infos(struct heap *h, const struct trace_event *ev)
         }
         i->defined = true;
         i->bytes = info.bytes;
+        i->python = info.origin == TRACE_BY_PYTHON;
         i->stack = info.stack <= h->frames.stack_count ? (uint32_t)info.stack : 0;
     }
 }

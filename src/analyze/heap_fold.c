@@ -126,6 +126,8 @@ static void fold_info(struct heap *h, struct intmap *class_sums, uint32_t place,
     };
     struct heap_stack *s = fold_part(h, class_sums, &p);
 
+    if (i->python)
+        heap_add(&s->python, &sums.allocated);
     for (int c = 0; c < HEAP_LIVED_CLASSES; c++) {
         s->lived[c] += i->lived[c] * 1000ull;
         h->lived[c] += i->lived[c] * 1000ull;
@@ -148,6 +150,7 @@ static void fold_sampled(struct heap *h, struct intmap *class_sums, const struct
     };
     struct heap_stack *s = fold_part(h, class_sums, &p);
 
+    heap_add(&s->python, &e->python);
     for (int c = 0; c < HEAP_LIVED_CLASSES; c++) {
         s->lived[c] += e->lived[c];
         h->lived[c] += e->lived[c];

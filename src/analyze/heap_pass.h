@@ -14,7 +14,7 @@ struct heap_info { /* blocks of one size from one stack of one process */
     uint64_t epoch, saved;             /* the live blocks at the peak before `epoch` */
     uint64_t allocs, frees, temporary; /* in the stretch */
     uint32_t stack;
-    bool defined;
+    bool defined, python;       /* python: by its own allocators */
     uint64_t first_ns, last_ns; /* allocations */
     uint64_t at;                /* live at the moment that is asked for */
     uint32_t lived[HEAP_LIVED_CLASSES];
@@ -26,6 +26,7 @@ struct heap_sampled { /* sampled blocks of one class of sizes from one stack of 
     uint64_t epoch;
     struct heap_amount saved, at;
     struct heap_sums sums;
+    struct heap_amount python; /* the part of what was allocated by Python's own allocators */
     uint64_t least, most, first_ns, last_ns;
     uint64_t lived[HEAP_LIVED_CLASSES];
 };

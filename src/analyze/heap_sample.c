@@ -59,6 +59,8 @@ static void count_sample(struct heap_sampled *e, const struct trace_event *ev,
     e->least = bytes < e->least ? bytes : e->least;
     e->most = bytes > e->most ? bytes : e->most;
     heap_add(&e->sums.allocated, amount);
+    if (ev->alloc.origin == TRACE_BY_PYTHON)
+        heap_add(&e->python, amount);
 }
 
 static void end_sample(struct heap *h, struct heap_process *p, struct heap_block *block,

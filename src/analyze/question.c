@@ -6,7 +6,10 @@
 const struct question *const questions[] = {
     // clang-format off: one a line, so that a new one is one line
     &question_summary,
+    &question_lines,
+    &question_functions,
     &question_cpu,
+    &question_waits,
     &question_peak,
     &question_leaks,
     &question_temporary,
@@ -29,4 +32,17 @@ const struct question *question_find(const char *name)
         if (strcmp(questions[i]->name, name) == 0)
             return questions[i];
     return NULL;
+}
+
+const struct question *question_default(struct trace *t)
+{
+    const struct question *found = questions[0];
+    struct trace_event ev;
+
+    trace_rewind(t, 0, 0); /* definitions alone */
+    while (found == questions[0] && trace_next(t, &ev))
+        if (ev.kind == TRACE_FRAME && (ev.frame.flavour & 7) == TRACE_FRAME_PYTHON)
+            found = &question_lines;
+    trace_rewind(t, 0, UINT64_MAX);
+    return found;
 }

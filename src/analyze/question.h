@@ -25,8 +25,9 @@ struct question_options {
      * its free; 0: 1, that is none. At most QUESTION_TEMPORARY_MOST.
      */
     unsigned int temporary;
-    struct suppress *suppress; /* `leaks`: what it leaves out and counts; NULL: nothing */
-    uint64_t rows;             /* rows of a list, at most; 0: the question's own limit */
+    struct suppress *suppress;       /* `leaks`: what it leaves out and counts; NULL: nothing */
+    uint64_t rows;                   /* rows of a list, at most; 0: the question's own limit */
+    const struct scope_rules *scope; /* `lines` and its kin: whose files; NULL: the program's own */
 };
 
 struct question {
@@ -39,10 +40,16 @@ struct question {
 
 extern const struct question question_cpu, question_summary, question_processes, question_timeline,
     question_resources, question_peak, question_leaks, question_temporary, question_sites,
-    question_resident, question_tree, question_histogram, question_threads, question_regions;
+    question_resident, question_tree, question_histogram, question_threads, question_lines,
+    question_functions, question_waits, question_regions;
 
 /* NULL-terminated; the first is the default. */
 extern const struct question *const questions[];
 const struct question *question_find(const char *name);
+
+/* What is shown of a trace where nothing was asked: lines where there is Python, else the first of
+ * the list. The trace stands at its beginning afterwards.
+ */
+const struct question *question_default(struct trace *t);
 
 #endif

@@ -75,6 +75,25 @@ void cell_stack(struct table_cell *c, const struct table_stack *stack)
     c->present = stack != NULL;
 }
 
+void cell_series(struct table_cell *c, const struct table_series *series)
+{
+    c->series = series;
+    c->present = series != NULL;
+}
+
+const struct table_source *answer_source(const struct answer *a, const char *file)
+{
+    for (size_t i = 0; file && i < a->source_count; i++)
+        if (strcmp(a->sources[i].file, file) == 0)
+            return &a->sources[i];
+    return NULL;
+}
+
+const char *table_source_line(const struct table_source *s, uint64_t line)
+{
+    return s && line && line <= s->lines ? s->text[line - 1] : NULL;
+}
+
 static const char *frame_place(struct arena *a, const struct table_frame *f)
 {
     const char *module = f->module ? strrchr(f->module, '/') : NULL;

@@ -24,6 +24,7 @@ enum table_unit {
     UNIT_DEPTH,   /* cell.number: depth in the tree of the rows; indents the text column after it */
     UNIT_STACK,   /* cell.stack */
     UNIT_CHANGE,  /* cell.change: bytes more (or less, below 0) than something else */
+    UNIT_SERIES,  /* cell.series: bytes over time */
 };
 
 enum table_frame_flags {
@@ -46,6 +47,21 @@ struct table_stack {
     const struct table_frame *frames; /* the innermost first */
 };
 
+/* The largest of each of `count` equal steps from from_ns on; steps without a change are there. */
+struct table_series {
+    uint64_t from_ns, step_ns;
+    int count;
+    const uint64_t *bytes;
+};
+
+/* The text of a source file, as it was when the recording ended. */
+struct table_source {
+    const char *file;
+    uint64_t lines;          /* the last that is known */
+    const char *const *text; /* lines 1 .. lines, at 0 and on; NULL: not known */
+    bool changed;            /* after the recording began */
+};
+
 enum table_shape {
     TABLE_ROWS, /* rows and columns */
     /* Two columns, name and value; `value` cells carry their unit. A fact NAME_at_least with the
@@ -53,6 +69,10 @@ enum table_shape {
      */
     TABLE_FACTS,
     TABLE_TIMELINE, /* the first column is a time: text draws it as a chart */
+    /* The first columns are `file` and `line`, the last is `text`; rows of one file are together.
+     * Text shows it as the annotated source, from the answer's sources.
+     */
+    TABLE_SOURCE,
 };
 
 struct table_column {
@@ -67,6 +87,7 @@ struct table_cell {
         const char *text;
         const struct table_stack *stack;
         int64_t change;
+        const struct table_series *series;
     };
     bool present;
     uint8_t unit; /* for TABLE_FACTS: the unit of this very cell */
@@ -80,6 +101,7 @@ struct table {
     int rows, room;
     struct table_cell *cells; /* rows x width */
     const char *note;         /* one sentence shown below it, or NULL */
+    uint64_t detail; /* bit i: text leaves column i out where the table is too wide for it */
 };
 
 /* Several tables answer one question: the order is the order of reading. */
@@ -89,6 +111,8 @@ struct answer {
     const char *health;   /* one line on what the trace lacks (cut, damaged, losses), or NULL */
     struct table **tables;
     int count;
+    const struct table_source *sources; /* what a TABLE_SOURCE shows */
+    size_t source_count;
 };
 
 struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,
@@ -102,7 +126,13 @@ void cell_real(struct table_cell *c, double real);
 void cell_change(struct table_cell *c, uint64_t from, uint64_t to); /* to - from */
 void cell_text(struct table_cell *c, const char *text);             /* NULL: stays absent */
 
-void cell_stack(struct table_cell *c, const struct table_stack *stack); /* NULL: stays absent */
+void cell_stack(struct table_cell *c, const struct table_stack *stack);    /* NULL: stays absent */
+void cell_series(struct table_cell *c, const struct table_series *series); /* the same */
+
+/* NULL where the trace does not have it. */
+const struct table_source *answer_source(const struct answer *a, const char *file);
+/* NULL where it is not known. */
+const char *table_source_line(const struct table_source *s, uint64_t line);
 
 /* "function (file:line)", "function", "module+0x12", "0x1234", with "[guessed]" and the like; in
  * the arena.

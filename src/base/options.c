@@ -182,7 +182,7 @@ static int take(struct parse *p, const struct option *o, char letter, const char
     char typed[NAME_MOST];
 
     spell(typed, o, letter);
-    if (p->seen[o - p->table])
+    if (p->seen[o - p->table] && !options_repeats(o))
         return err_code(p->err, OPTIONS_MISUSE, "--%s is given twice", o->name);
     p->seen[o - p->table] = true;
     if (check_conflicts(p, o))
@@ -285,4 +285,11 @@ int options_parse(const struct option *table, int argc, char **argv, bool permut
     if (operands + 1 < argc)
         argv[operands + 1] = NULL;
     return operands;
+}
+
+bool options_repeats(const struct option *o)
+{
+    size_t n = o->argument ? strlen(o->argument) : 0;
+
+    return n > 3 && strcmp(o->argument + n - 3, "...") == 0;
 }

@@ -1,7 +1,8 @@
 /* options - the options of a command: one const table that parses, and that prints its own help.
  *
  * Understood: -j, -jv, -t512M, -t 512M, -t=512M, --name, --name VALUE, --name=VALUE, and `--`.
- * An option given twice, or beside one that excludes it, is an error. -h, --help, -V and --version
+ * An option given twice (unless its argument ends in "..."), or beside one that excludes it, is an
+ * error. -h, --help, -V and --version
  * need no row: where they stand as options, the parse ends with the code that says so.
  */
 #ifndef BASE_OPTIONS_H
@@ -21,10 +22,13 @@ enum {
 };
 
 struct option {
-    char letter;          /* 0: none */
-    const char *name;     /* NULL ends the table */
-    const char *argument; /* NULL: a flag. "[HOW]": optional, only as --name=HOW; without it: "" */
-    void *to;             /* bool * for a flag, const char ** for text, else what `parse` expects */
+    char letter;      /* 0: none */
+    const char *name; /* NULL ends the table */
+    /* NULL: a flag. "[HOW]": optional, only as --name=HOW; without it: "". "WHAT...": may be given
+     * again, and `parse` is called each time.
+     */
+    const char *argument;
+    void *to; /* bool * for a flag, const char ** for text, else what `parse` expects */
     int (*parse)(const char *text, void *to, struct err *err); /* NULL: keep the text */
     const char *help;     /* one sentence without a full stop; may hold newlines */
     const char *excludes; /* names of options it cannot stand beside, separated by spaces */
@@ -36,6 +40,9 @@ struct option {
  * `--` ends the options and is dropped.
  */
 int options_parse(const struct option *table, int argc, char **argv, bool permute, struct err *err);
+
+/* May it be given again? */
+bool options_repeats(const struct option *o);
 
 /* The option called `name`, or NULL. */
 const struct option *options_find(const struct option *table, const char *name);

@@ -229,7 +229,10 @@ static void zsh_option(const struct option *o)
 {
     const char *join = !o->argument ? "" : is_optional(o) ? "=-" : "=";
 
-    printf("    '(--%s", o->name);
+    if (options_repeats(o))
+        printf("    '(");
+    else
+        printf("    '(--%s", o->name);
     if (o->letter)
         printf(" -%c", o->letter);
     for (const char *at = o->excludes; at && *at; at += strspn(at, " ")) {
@@ -240,7 +243,7 @@ static void zsh_option(const struct option *o)
         printf(")'{-%c%s,--%s%s}'[", o->letter, o->argument && !is_optional(o) ? "+" : "", o->name,
                join);
     else
-        printf(")--%s%s[", o->name, join);
+        printf(")%s--%s%s[", options_repeats(o) ? "*" : "", o->name, join);
     put_escaped(o->help ? o->help : "", "\n", "[]\\:");
     putchar(']');
     if (o->argument) {

@@ -1,5 +1,6 @@
 /* report - ask a question of a trace and write the answer. */
 #include "analyze/question.h"
+#include "analyze/scope.h"
 #include "cli/command.h"
 #include "cli/narrow.h"
 #include "cli/output.h"
@@ -9,16 +10,38 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PATTERNS_MOST 64
+
+struct patterns {
+    const char *list[PATTERNS_MOST];
+    size_t count;
+};
+
 static const char *format_name;
 static const char *output;
 static struct narrow narrow;
 static bool inverted;
+static struct scope_rules scope;
+static struct patterns only, exclude;
+
+static int parse_pattern(const char *text, void *to, struct err *err)
+{
+    struct patterns *p = to;
+
+    if (!*text)
+        return err_code(err, EXIT_USAGE,
+                        "an empty pattern matches every file; name a part of a path");
+    if (p->count == PATTERNS_MOST)
+        return err_code(err, EXIT_USAGE, "at most %d patterns can be given", PATTERNS_MOST);
+    p->list[p->count++] = text;
+    return 0;
+}
 
 /* ---- what was asked ---- */
 
 struct request {
     const char *path;
-    const struct question *question;
+    const struct question *question; /* NULL: what suits the trace */
     const struct format *format;
 };
 
@@ -60,6 +83,8 @@ static int match(struct request *q, const char *asked, struct err *err)
         return -1;
     if (!asked && made_for)
         return find_question(q, made_for, err);
+    if (!asked)
+        q->question = q->format == formats[0] ? NULL : questions[0];
     if (q->format->question && strcmp(made_for, q->question->name) != 0)
         return err_code(err, EXIT_USAGE, "the format %s is made for the question %s, not for %s",
                         q->format->name, made_for, q->question->name);
@@ -101,17 +126,28 @@ static int check_stacks(const struct request *q, const struct answer *a, struct 
                     q->format->name, q->question->name);
 }
 
-static int answer_request(const struct request *q, struct err *err)
+static void set_scope(void)
+{
+    scope.only = only.list;
+    scope.only_count = only.count;
+    scope.exclude = exclude.list;
+    scope.exclude_count = exclude.count;
+}
+
+static int answer_request(struct request *q, struct err *err)
 {
     const char *const traces[] = {q->path, NULL};
     struct arena arena = {0};
-    struct answer a = {.arena = &arena, .question = q->question->name};
-    struct question_options o = {.inverted = inverted};
+    struct answer a = {.arena = &arena};
+    struct question_options o = {.inverted = inverted, .scope = &scope};
     struct trace *t = trace_open(q->path, err);
     int result;
 
     if (!t)
         return -1;
+    if (!q->question)
+        q->question = question_default(t);
+    a.question = q->question->name;
     result = narrow_parse(&narrow, t, &arena, &o, err);
     suit_format(q, &o);
     if (result == 0)
@@ -136,6 +172,16 @@ static const struct option options[] = {
     {0, "at", "WHEN", &narrow.at, NULL, "The moment that is looked at: peak, end or a time", NULL,
      NULL},
     {0, "limit", "N", &narrow.limit, NULL, "At most N rows of a list", NULL, NULL},
+    {0, "all", NULL, &scope.all, NULL,
+     "lines, functions, waits: of every file, not only of\nthe program's own", "only", NULL},
+    {0, "only", "PATTERN...", &only, parse_pattern,
+     "Of files whose path has PATTERN in it, or matches\nit with * ? [ ]; may be given again",
+     "all", NULL},
+    {0, "exclude", "PATTERN...", &exclude, parse_pattern, "Of no file whose path matches PATTERN",
+     NULL, NULL},
+    {0, "reduced", NULL, &scope.reduced, NULL,
+     "lines: only those above 1 % of the time or with 100\nallocations; the others as one row",
+     NULL, NULL},
     {0, "inverted", NULL, &inverted, NULL, "tree: from what allocates to its callers", NULL, NULL},
     {0, "temporary", "N", &narrow.temporary, NULL,
      "A block is temporary if its thread made less than\nN allocations before its free (1 to 15; "
@@ -151,7 +197,10 @@ static int run(int argc, char **argv, struct err *err)
 {
     struct request q = {.path = "", .question = questions[0], .format = formats[0]};
 
-    if (parse(&q, options, argc, argv, err) || answer_request(&q, err))
+    if (parse(&q, options, argc, argv, err))
+        return -1;
+    set_scope();
+    if (answer_request(&q, err))
         return -1;
     return EXIT_OK;
 }
@@ -171,10 +220,19 @@ const struct command cmd_report = {
         "Reads a trace that 'tidemark record' or 'tidemark run --record' wrote and answers one "
         "question about it.\n\n"
         "Of every trace: summary (what the run used, its largest processes, its memory over time; "
-        "the default), processes (every process as a tree, with all its totals and peaks), timeline "
+        "the default where there is no Python), processes (every process as a tree, with all its totals and peaks), timeline "
         "(the tree and the machine at every sample), resident (what the resident memory consists "
         "of, adding up to it), resources (the columns of py-resource-monitor's log, for the whole "
         "tree).\n\n"
+        "Of the program's source: lines (its files with what each line cost: CPU time in Python, "
+        "in native code and in the kernel, waiting, memory allocated and held at the peak, copies; "
+        "the default in text where there is Python), functions (what each cost itself, and with all "
+        "it called), waits (where the threads waited, and for what: sleep, poll, io, lock, the "
+        "interpreter's lock, a free CPU). A cost belongs to the innermost line of Python that is "
+        "one of the program's files, or else of native code; that of a native thread to the line "
+        "that started it. The program's files are all but those of the interpreter's standard "
+        "library and of site-packages or dist-packages; what is left over is said, and --all, "
+        "--only and --exclude choose others.\n\n"
         "Of allocations: peak (who held memory when most of it was held), leaks (what was alive at "
         "the end, by stack, and whether it still grew), temporary (blocks that were freed almost "
         "at once, by stack), sites (every line of code that allocates, with all that is known of "
@@ -185,14 +243,18 @@ const struct command cmd_report = {
         "kernel).\n\n"
         "The formats: text, for reading; json, one object with units, plain numbers and null for "
         "what is absent; csv, one table with a heading (several: each under '# name'); collapsed, "
-        "one line for each stack with its bytes or its time in ns, for flame graphs (without a question: the peak); "
-        "resource-log, the log of py-resource-monitor, made for the question resources.\n\n"
+        "one line for each stack with its bytes or its time in ns, for flame graphs (without a "
+        "question: the peak); "
+        "resource-log, the log of py-resource-monitor, made for the question resources; scalene, a "
+        "profile for the viewer of Scalene, made for the question lines.\n\n"
         "--from and --to narrow every question to a stretch of time, of which no more is read than "
         "is needed; what was alive before it still counts as alive.\n\n"
         "A trace can be read while it is still being recorded, and after the recorder was killed: "
         "the first line of the text (in JSON: health) says what is missing.",
     .examples =
         "tidemark report run.tide\n    the summary with a chart\n"
+        "tidemark report run.tide lines --only 'src/*' --reduced\n    only lines that matter of "
+        "some files\n"
         "tidemark report run.tide timeline -f csv -o run.csv\n    every sample, for a "
         "spreadsheet\n"
         "tidemark report run.tide processes -f json\n    every process, for a program\n"

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/frame_names.h"
+#include "cli/source_text.h"
 #include "watch/collect.h"
 
 #include <stdio.h>
@@ -118,6 +119,8 @@ int recording_close(const struct recording *r, const char *path, const struct wa
 
     if (!failed && !r->no_names && frame_names_add(path, w->store, &later) < 0)
         fprintf(stderr, "tidemark: addresses stay without names: %s\n", later.text);
+    if (!failed && source_text_add(path, w->store, w->command, &later) < 0)
+        fprintf(stderr, "tidemark: the trace stays without source: %s\n", later.text);
     if (trace_store_close(w->store, failed ? &later : err) < 0 && !failed)
         return err->code = EXIT_OWN, -1;
     if (failed)

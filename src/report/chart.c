@@ -284,11 +284,17 @@ void chart_draw(const struct table *t, int column, const struct terminal *termin
     draw_floor(first, last, width, gutter, g, out);
 }
 
+static const char *const *levels_of(const struct terminal *terminal)
+{
+    static const char *const levels[] = {" ", "_", "_", ".", "-", "-", "=", "+", "#"};
+
+    return terminal->utf8 ? blocks.part : levels;
+}
+
 void chart_line(const struct table *t, int column, int width, const struct terminal *terminal,
                 FILE *out)
 {
-    static const char *const levels[] = {" ", "_", "_", ".", "-", "-", "=", "+", "#"};
-    const char *const *part = terminal->utf8 ? blocks.part : levels;
+    const char *const *part = levels_of(terminal);
     double values[WIDTH_MOST];
     struct table_cell least = {0}, most = {0};
 
@@ -298,4 +304,22 @@ void chart_line(const struct table *t, int column, int width, const struct termi
     resample(t, column, values, width);
     for (int i = 0; i < width; i++)
         fputs(part[fill_of(values[i], 0, value_of(&most))], out);
+}
+
+void chart_series(const struct table_series *s, int width, const struct terminal *terminal,
+                  FILE *out)
+{
+    const char *const *part = levels_of(terminal);
+    uint64_t top = 1;
+
+    for (int i = 0; i < s->count; i++)
+        top = s->bytes[i] > top ? s->bytes[i] : top;
+    for (int i = 0; i < width && s->count; i++) {
+        int from = (int)((long)i * s->count / width), to = (int)((long)(i + 1) * s->count / width);
+        uint64_t most = s->bytes[from];
+
+        for (int k = from + 1; k < to; k++)
+            most = s->bytes[k] > most ? s->bytes[k] : most;
+        fputs(part[fill_of((double)most, 0, (double)top)], out);
+    }
 }

@@ -14,6 +14,10 @@ void chart_draw(const struct table *t, int column, const struct terminal *termin
 void chart_line(const struct table *t, int column, int width, const struct terminal *terminal,
                 FILE *out);
 
+/* A series on one line: each character is the largest of its stretch of time. */
+void chart_series(const struct table_series *s, int width, const struct terminal *terminal,
+                  FILE *out);
+
 /* The least and the largest value of a column; false where all of it is absent. */
 bool chart_range(const struct table *t, int column, struct table_cell *least,
                  struct table_cell *most);

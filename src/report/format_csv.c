@@ -1,11 +1,14 @@
 /* format_csv - quoted as RFC 4180 says, lines end in LF; plain numbers, absent is empty.
  *
- * An answer whose rows are one table is that table alone, so that any reader takes it. Several
- * tables follow each other, each under a line "# name" and with an empty line before the next.
+ * An answer whose rows are one table is that table alone, so that any reader takes it; a table of
+ * source lines always is. Several tables follow each other, each under a line "# name" and with an
+ * empty line before the next. A series is its values, each the largest of a step, with spaces
+ * between them.
  */
 #include "report/formats.h"
 #include "report/show.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void put_text(const char *text, FILE *out)
@@ -36,10 +39,20 @@ static void put_stack(const struct table_cell *c, FILE *out)
     arena_free(&scratch);
 }
 
+static void put_series(const struct table_series *s, FILE *out)
+{
+    for (int i = 0; i < s->count; i++)
+        fprintf(out, "%s%" PRIu64, i ? " " : "", s->bytes[i]);
+}
+
 static void put_cell(const struct table_cell *c, FILE *out)
 {
     char text[SHOW_ROOM];
 
+    if (c->unit == UNIT_SERIES && c->present) {
+        put_series(c->series, out);
+        return;
+    }
     if (c->unit == UNIT_STACK)
         put_stack(c, out);
     else
@@ -61,11 +74,16 @@ static void put_table(const struct table *t, FILE *out)
     }
 }
 
-/* The one table that is not a list of facts; NULL where there are more, or none. */
+/* The one table that is not a list of facts, or has the source lines; NULL where there are more, or
+ * none.
+ */
 static const struct table *only_table(const struct answer *a)
 {
     const struct table *only = NULL;
 
+    for (int i = 0; i < a->count; i++)
+        if (a->tables[i]->shape == TABLE_SOURCE)
+            return a->tables[i];
     for (int i = 0; i < a->count; i++) {
         if (a->tables[i]->shape == TABLE_FACTS)
             continue;

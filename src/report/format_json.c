@@ -1,11 +1,12 @@
 /* format_json - one object that describes itself:
  *
  *   question, health (null: the trace lacks nothing), tables: by name, each with
- *     shape   "facts", "rows" or "timeline"
+ *     shape   "facts", "rows", "timeline" or "source"
  *     units   of every column (of every fact): text count bytes ns id percent real depth
  *             change (bytes, with a sign) stack (an array of frames, the innermost first: function,
  *             file, line, module, address; each null where it is not known; and inlined, guessed,
  *             elided, cut where they are true)
+ *             series (an array of [ns, bytes]: the largest of the step that ends then)
  *     values  of facts: one object;  rows: an array of objects
  *     note    one sentence, or null
  *
@@ -15,16 +16,17 @@
 #include "report/formats.h"
 
 static const char *const units[] = {
-    [UNIT_TEXT] = "text",   [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
-    [UNIT_NS] = "ns",       [UNIT_ID] = "id",       [UNIT_PERCENT] = "percent",
-    [UNIT_REAL] = "real",   [UNIT_DEPTH] = "depth", [UNIT_CHANGE] = "change",
-    [UNIT_STACK] = "stack",
+    [UNIT_TEXT] = "text",   [UNIT_COUNT] = "count",   [UNIT_BYTES] = "bytes",
+    [UNIT_NS] = "ns",       [UNIT_ID] = "id",         [UNIT_PERCENT] = "percent",
+    [UNIT_REAL] = "real",   [UNIT_DEPTH] = "depth",   [UNIT_CHANGE] = "change",
+    [UNIT_STACK] = "stack", [UNIT_SERIES] = "series",
 };
 
 static const char *const shapes[] = {
     [TABLE_ROWS] = "rows",
     [TABLE_FACTS] = "facts",
     [TABLE_TIMELINE] = "timeline",
+    [TABLE_SOURCE] = "source",
 };
 
 static void put_frame(struct emit *j, const struct table_frame *f)
@@ -71,6 +73,22 @@ static void put_stack(struct emit *j, const struct table_stack *stack)
     emit_close(j, ']');
 }
 
+static void put_series(struct emit *j, const struct table_series *s)
+{
+    bool flat = j->flat;
+
+    emit_open(j, '[');
+    j->flat = true;
+    for (int i = 0; i < s->count; i++) {
+        emit_open(j, '[');
+        emit_number(j, s->from_ns + s->step_ns * ((uint64_t)i + 1));
+        emit_number(j, s->bytes[i]);
+        emit_close(j, ']');
+    }
+    emit_close(j, ']');
+    j->flat = flat;
+}
+
 static void put_cell(struct emit *j, const struct table_cell *c)
 {
     if (!c->present)
@@ -81,6 +99,8 @@ static void put_cell(struct emit *j, const struct table_cell *c)
         emit_real(j, c->real);
     else if (c->unit == UNIT_STACK)
         put_stack(j, c->stack);
+    else if (c->unit == UNIT_SERIES)
+        put_series(j, c->series);
     else if (c->unit == UNIT_CHANGE)
         emit_signed(j, c->change);
     else

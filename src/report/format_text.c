@@ -1,7 +1,9 @@
 /* format_text - for reading in a terminal: aligned facts and tables, trees with branches, timelines
- * as charts. Columns that are absent in every row are not shown.
+ * as charts, source with numbers beside it. Columns that are absent in every row are not shown, nor
+ * those of detail that do not fit.
  */
 #include "base/text.h"
+#include "report/annotate.h"
 #include "report/chart.h"
 #include "report/formats.h"
 #include "report/show.h"
@@ -13,6 +15,7 @@
 #define GAP 2
 #define DEPTH_MOST 24 /* deeper rows are drawn at this depth */
 #define FRAMES_SHOWN 4
+#define SERIES_WIDTH 40
 #define LEAST "_at_least"
 #define MOST "_at_most"
 
@@ -77,9 +80,18 @@ static size_t name_length(const struct table *t, int i)
     return is_bounded(t, i) ? n - strlen(LEAST) : n;
 }
 
-static void put_facts(const struct table *t, FILE *out)
+static void put_fact(const struct table_cell *c, const struct terminal *terminal, FILE *out)
 {
     char text[SHOW_ROOM];
+
+    if (c->unit == UNIT_SERIES && c->present)
+        chart_series(c->series, SERIES_WIDTH, terminal, out);
+    else
+        terminal_put(out, show_cell(text, c));
+}
+
+static void put_facts(const struct table *t, const struct terminal *terminal, FILE *out)
+{
     size_t widest = 0;
 
     for (int i = 0; i < t->rows; i++)
@@ -94,7 +106,7 @@ static void put_facts(const struct table *t, FILE *out)
             put_bounds(&c[1], &c[3], out);
             i++;
         } else {
-            terminal_put(out, show_cell(text, &c[1]));
+            put_fact(&c[1], terminal, out);
         }
         fputc('\n', out);
     }
@@ -166,6 +178,23 @@ static void measure(struct layout *l)
             any = false;
         l->widths[column] = any ? widest : 0;
     }
+}
+
+static int whole_width(const struct layout *l)
+{
+    int sum = -GAP;
+
+    for (int i = 0; i < l->table->width; i++)
+        sum += l->widths[i] ? l->widths[i] + GAP : 0;
+    return sum;
+}
+
+/* Columns of detail go, the last first, until the others fit. */
+static void fit(struct layout *l)
+{
+    for (int i = l->table->width - 1; i >= 0 && whole_width(l) > l->terminal->width; i--)
+        if (l->table->detail >> i & 1)
+            l->widths[i] = 0;
 }
 
 static void put_branch(const struct layout *l, int row, FILE *out)
@@ -265,6 +294,7 @@ static void put_rows(const struct table *t, const struct terminal *terminal, FIL
     if (l.depth_column >= 0)
         find_branches(&l);
     measure(&l);
+    fit(&l);
     if (t->rows)
         put_heading(&l, out);
     for (int row = 0; row < t->rows; row++) {
@@ -355,12 +385,14 @@ static void write_text(const struct answer *a, FILE *out)
         if (!first)
             fputc('\n', out);
         first = false;
-        if (t->shape != TABLE_FACTS)
+        if (t->shape != TABLE_FACTS && t->shape != TABLE_SOURCE)
             put_title(t->name, &terminal, out);
         if (t->shape == TABLE_FACTS)
-            put_facts(t, out);
+            put_facts(t, &terminal, out);
         else if (t->shape == TABLE_TIMELINE)
             put_timeline(t, &terminal, out);
+        else if (t->shape == TABLE_SOURCE)
+            annotate_put(a, t, &terminal, out);
         else
             put_rows(t, &terminal, out);
         if (t->note)

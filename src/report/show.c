@@ -55,7 +55,8 @@ const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c)
     case UNIT_PERCENT:
         snprintf(out, SHOW_ROOM, "%.1f %%", c->real);
         return out;
-    case UNIT_STACK: /* the formats write it themselves */
+    case UNIT_STACK: /* the formats write these themselves */
+    case UNIT_SERIES:
     case UNIT_REAL:
     case UNIT_ID:
     case UNIT_DEPTH:
@@ -78,7 +79,7 @@ static void shortest(char out[SHOW_ROOM], double real)
 
 const char *show_plain(char out[SHOW_ROOM], const struct table_cell *c)
 {
-    if (!c->present || c->unit == UNIT_STACK)
+    if (!c->present || c->unit == UNIT_STACK || c->unit == UNIT_SERIES)
         return "";
     if (c->unit == UNIT_TEXT)
         return c->text;

@@ -4,7 +4,8 @@
 
 #include "analyze/table.h"
 
-#define SHOW_ROOM 64 /* for any cell but a text, which is returned as it is; a stack is "" */
+/* For any cell but a text, which is returned as it is; a stack and a series are "". */
+#define SHOW_ROOM 64
 
 /* "1.5 MiB", "12 ms", "1,234", "99.5 %"; absent: "n/a". */
 const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c);

@@ -20,6 +20,9 @@ QUESTIONS = [
     "threads",
     "processes",
     "timeline",
+    "lines",
+    "functions",
+    "waits",
 ]
 PEAK = 10_000 + 4 * 64 + 3 * MIB + 32
 

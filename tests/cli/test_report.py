@@ -22,7 +22,7 @@ RESOURCE_COLUMNS = (
     "read_count_global,read_mb,read_mb_global,write_count,write_count_global,write_mb,"
     "write_mb_global"
 )
-QUESTIONS = ["summary", "processes", "timeline", "resources"]
+QUESTIONS = ["summary", "processes", "timeline", "resources", "lines", "functions", "waits"]
 FORMATS = ["text", "json", "csv"]
 
 

@@ -1,0 +1,270 @@
+/* blame - see blame.h. Frames are looked at once each, then stacks, whose parents come first. */
+#include "analyze/blame.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct blame_inner {
+    struct intmap paths, kinds, lines, functions; /* texts are known by their place in memory */
+    size_t file_room, function_room, line_room;
+    uint32_t *frame_line, *frame_function; /* by number of the frame; NONE: not in scope */
+    uint8_t *frame_kind;                   /* enum scope_kind of its innermost name */
+    uint32_t *first; /* its functions: from first[frame] to first[frame + 1] */
+    uint32_t *all;
+    size_t all_room;
+};
+
+/* Room for one more; returns the place of it, zeroed. */
+static void *more(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count == *room) {
+        *room = *room ? *room * 2 : 64;
+        array = memory_resize(array, *room * size);
+    }
+    memset((char *)array + count * size, 0, size);
+    return array;
+}
+
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
+    return key ^ key >> 29;
+}
+
+static enum scope_kind kind_of(const struct blame *b, const struct table_frame *f)
+{
+    bool python = f->flags & TABLE_FRAME_PYTHON;
+    uint64_t key = mix(mix(python, (uintptr_t)f->file), (uintptr_t)f->module), kind;
+
+    if (!f->file || !f->line)
+        return python ? SCOPE_GENERATED : SCOPE_NATIVE;
+    if (!intmap_get(&b->inner->kinds, key, &kind)) {
+        kind = python ? scope_of_python(b->scope, f->file)
+                      : scope_of_native(b->scope, f->file, f->module);
+        intmap_put(&b->inner->kinds, key, kind);
+    }
+    return (enum scope_kind)kind;
+}
+
+static uint32_t file_of(struct blame *b, const struct table_frame *f)
+{
+    uint64_t place;
+
+    if (intmap_get(&b->inner->paths, (uintptr_t)f->file, &place))
+        return (uint32_t)place;
+    for (place = 0; place < b->file_count; place++)
+        if (strcmp(b->files[place].path, f->file) == 0)
+            break;
+    if (place == b->file_count) {
+        b->files = more(b->files, b->file_count, &b->inner->file_room, sizeof(*b->files));
+        b->files[b->file_count++] = (struct blame_file){f->file, kind_of(b, f),
+                                                        (f->flags & TABLE_FRAME_PYTHON) != 0};
+    }
+    intmap_put(&b->inner->paths, (uintptr_t)f->file, place);
+    return (uint32_t)place;
+}
+
+static uint32_t function_of(struct blame *b, uint32_t file, const struct table_frame *f,
+                            uint64_t first_line)
+{
+    uint64_t key = mix(mix(mix(7, file), (uintptr_t)f->function), first_line), place;
+
+    if (intmap_get(&b->inner->functions, key, &place))
+        return (uint32_t)place;
+    b->functions = more(b->functions, b->function_count, &b->inner->function_room,
+                        sizeof(*b->functions));
+    b->functions[b->function_count] = (struct blame_function){f->function, file, first_line,
+                                                              (f->flags & TABLE_FRAME_PYTHON) != 0};
+    intmap_put(&b->inner->functions, key, b->function_count);
+    return b->function_count++;
+}
+
+/* A lambda or a comprehension shares its line with the function around it, which is what is shown.
+ */
+static bool is_better(const struct blame *b, uint32_t function, uint32_t than)
+{
+    const char *now = b->functions[than].name, *other = b->functions[function].name;
+
+    return now && *now == '<' && other && *other != '<';
+}
+
+static uint32_t line_of(struct blame *b, uint32_t file, uint32_t function, uint64_t line)
+{
+    uint64_t key = mix(mix(3, file), line), place;
+
+    if (intmap_get(&b->inner->lines, key, &place)) {
+        if (is_better(b, function, b->lines[place].function))
+            b->lines[place].function = function;
+        return (uint32_t)place;
+    }
+    b->lines = more(b->lines, b->line_count, &b->inner->line_room, sizeof(*b->lines));
+    b->lines[b->line_count] = (struct blame_line){file, function, line};
+    intmap_put(&b->inner->lines, key, b->line_count);
+    return b->line_count++;
+}
+
+static void add_function(struct blame *b, uint32_t *count, uint32_t function)
+{
+    b->inner->all = more(b->inner->all, *count, &b->inner->all_room, sizeof(*b->inner->all));
+    b->inner->all[(*count)++] = function;
+}
+
+/* One frame: its line is that of its innermost name in scope. */
+static void look_at(struct blame *b, uint64_t frame, uint32_t *count)
+{
+    struct table_frame names[FRAMES_INLINED_MOST];
+    size_t n = frames_expand(b->frames, frame, names, FRAMES_INLINED_MOST);
+
+    b->inner->frame_line[frame] = NONE;
+    b->inner->frame_kind[frame] = (uint8_t)kind_of(b, &names[0]);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t first = names[i].flags & TABLE_FRAME_PYTHON ? b->frames->frames[frame].address : 0;
+        uint32_t file, function;
+
+        if (!names[i].file || !names[i].line || kind_of(b, &names[i]) != SCOPE_OWN)
+            continue;
+        file = file_of(b, &names[i]);
+        function = function_of(b, file, &names[i], first);
+        add_function(b, count, function);
+        if (b->inner->frame_line[frame] != NONE)
+            continue;
+        b->inner->frame_line[frame] = line_of(b, file, function, names[i].line);
+        b->inner->frame_function[frame] = function;
+    }
+}
+
+static void look_at_frames(struct blame *b)
+{
+    size_t frames = b->frames->frame_count;
+    uint32_t count = 0;
+
+    b->inner->frame_line = memory_zeroed((frames + 1) * sizeof(*b->inner->frame_line));
+    b->inner->frame_function = memory_zeroed((frames + 1) * sizeof(*b->inner->frame_function));
+    b->inner->frame_kind = memory_zeroed((frames + 1) * sizeof(*b->inner->frame_kind));
+    b->inner->first = memory_zeroed((frames + 2) * sizeof(*b->inner->first));
+    b->inner->frame_line[0] = NONE;
+    b->inner->frame_kind[0] = SCOPE_NATIVE;
+    for (uint64_t i = 1; i <= frames; i++) {
+        b->inner->first[i] = count;
+        look_at(b, i, &count);
+    }
+    b->inner->first[frames + 1] = count;
+}
+
+/* What a stack without any line in scope is: the kind of its innermost Python, else native. */
+static uint32_t kind_of_stack(const struct blame *b, size_t stack)
+{
+    const struct frames_stack *s = &b->frames->stacks[stack];
+    uint32_t kind = b->inner->frame_kind[s->frame];
+
+    if (frames_is_python(b->frames, s->frame))
+        return kind;
+    if (b->python[stack])
+        return b->of_stack[s->parent];
+    return kind == SCOPE_LEFT_OUT ? SCOPE_LEFT_OUT : SCOPE_NATIVE;
+}
+
+/* The line of a stack is its own frame's, or its parent's; Python goes before native code. */
+static void look_at_stacks(struct blame *b)
+{
+    size_t stacks = b->frames->stack_count;
+    uint32_t *native = memory_zeroed((stacks + 1) * sizeof(*native)); /* frames; 0: none */
+    uint32_t *python = memory_zeroed((stacks + 1) * sizeof(*python));
+
+    b->of_stack = memory_zeroed((stacks + 1) * sizeof(*b->of_stack));
+    b->function_of = memory_zeroed((stacks + 1) * sizeof(*b->function_of));
+    b->python = memory_zeroed((stacks + 1) * sizeof(*b->python));
+    b->of_stack[0] = SCOPE_OWN;
+    b->function_of[0] = NONE;
+    for (size_t i = 1; i <= stacks; i++) {
+        const struct frames_stack *s = &b->frames->stacks[i];
+        bool own = frames_is_python(b->frames, s->frame);
+        bool in_scope = b->inner->frame_line[s->frame] != NONE;
+        uint32_t frame;
+
+        b->python[i] = own || b->python[s->parent];
+        python[i] = own && in_scope ? s->frame : python[s->parent];
+        native[i] = !own && in_scope ? s->frame : native[s->parent];
+        frame = python[i] ? python[i] : native[i];
+        b->of_stack[i] = frame ? b->inner->frame_line[frame] : kind_of_stack(b, i);
+        b->function_of[i] = frame ? b->inner->frame_function[frame] : NONE;
+    }
+    free(native);
+    free(python);
+}
+
+static void learn(struct blame *b)
+{
+    for (size_t i = 1; i <= b->frames->frame_count; i++)
+        if (frames_is_python(b->frames, i) && b->frames->frames[i].names &&
+            b->frames->frames[i].names->file)
+            scope_learn(b->scope, b->frames->frames[i].names->file);
+}
+
+void blame_read(struct blame *b, const struct frames *f, struct scope *s)
+{
+    *b = (struct blame){.frames = f, .scope = s, .inner = memory_zeroed(sizeof(*b->inner))};
+    for (int i = 0; i < SCOPE_KINDS; i++) {
+        b->lines = more(b->lines, b->line_count, &b->inner->line_room, sizeof(*b->lines));
+        b->lines[b->line_count++] = (struct blame_line){NONE, NONE, 0};
+    }
+    learn(b);
+    look_at_frames(b);
+    look_at_stacks(b);
+}
+
+void blame_free(struct blame *b)
+{
+    intmap_free(&b->inner->paths);
+    intmap_free(&b->inner->kinds);
+    intmap_free(&b->inner->lines);
+    intmap_free(&b->inner->functions);
+    free(b->inner->frame_line);
+    free(b->inner->frame_function);
+    free(b->inner->frame_kind);
+    free(b->inner->first);
+    free(b->inner->all);
+    free(b->inner);
+    free(b->files);
+    free(b->functions);
+    free(b->lines);
+    free(b->of_stack);
+    free(b->function_of);
+    free(b->python);
+}
+
+uint32_t blame_stack(const struct blame *b, uint64_t stack)
+{
+    return stack <= b->frames->stack_count ? b->of_stack[stack] : SCOPE_OWN;
+}
+
+uint32_t blame_function(const struct blame *b, uint64_t stack)
+{
+    return stack <= b->frames->stack_count ? b->function_of[stack] : NONE;
+}
+
+uint32_t blame_creator(const struct blame *b, uint64_t creator)
+{
+    uint32_t line = blame_stack(b, creator);
+
+    if (line < SCOPE_KINDS || !b->files[b->lines[line].file].python)
+        return NONE;
+    return line;
+}
+
+bool blame_is_foreign(const struct blame *b, uint64_t stack)
+{
+    return stack > b->frames->stack_count || !b->python[stack];
+}
+
+size_t blame_functions(const struct blame *b, uint64_t frame, const uint32_t **functions)
+{
+    if (!frame || frame > b->frames->frame_count)
+        return 0;
+    *functions = b->inner->all + b->inner->first[frame];
+    return b->inner->first[frame + 1] - b->inner->first[frame];
+}

@@ -1,0 +1,273 @@
+/* source_lines - the question `lines`: what each line of the program's source cost, and its
+ * functions. Files come by weight, their lines in order; what is no line of the program comes last,
+ * so that every column adds up to its total.
+ */
+#include "analyze/function_rows.h"
+#include "analyze/heap_rows.h"
+#include "analyze/line_sums.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+#define REDUCED_SHARE 0.01 /* of the time */
+#define REDUCED_BLOCKS 100
+
+static const struct table_column fact_columns[] = {{"name", UNIT_TEXT}, {"value", UNIT_TEXT}};
+
+static const struct table_column file_columns[] = {
+    LINE_SUMS_COLUMNS,
+    {"lines", UNIT_COUNT},
+    {"file", UNIT_TEXT},
+};
+
+static const struct table_column columns[] = {
+    {"file", UNIT_TEXT}, {"line", UNIT_ID},       {"function", UNIT_TEXT},
+    LINE_SUMS_COLUMNS,   {"memory", UNIT_SERIES}, {"text", UNIT_TEXT},
+};
+#define SUMS_AT 3
+
+struct row {
+    uint32_t line; /* of blame */
+    double weight, file_weight;
+};
+
+struct rows {
+    struct row *rows;
+    size_t count, left;
+    struct line_sum rest; /* of those that are left out */
+};
+
+/* ---- facts ---- */
+
+static void add_peak(struct answer *a, struct table *facts, const struct run *r)
+{
+    uint64_t value;
+    struct table_cell *c = table_fact(a, facts, "peak_rss_at_least", UNIT_BYTES);
+
+    if (metrics_get(&r->final, METRIC_PEAK_LOWER, &value))
+        cell_number(c, value);
+    c = table_fact(a, facts, "peak_rss_at_most", UNIT_BYTES);
+    if (metrics_get(&r->final, METRIC_PEAK_UPPER, &value))
+        cell_number(c, value);
+}
+
+static void add_cpu(struct answer *a, struct table *facts, const struct line_sums *s)
+{
+    static const char *const names[] = {NULL, "in_python", "in_native_code", "in_the_kernel"};
+    const struct cpu_sums *cpu = &s->sum.cpu;
+    struct table_cell *c = table_fact(a, facts, "cpu", UNIT_NS);
+
+    if (!s->cpu_known)
+        return;
+    cell_number(c, cpu->ns);
+    for (int i = TRACE_CPU_PYTHON; i <= TRACE_CPU_SYSTEM; i++)
+        heap_cell_percent(table_fact(a, facts, names[i], UNIT_PERCENT), (double)cpu->sort_ns[i],
+                          (double)cpu->ns);
+    cell_text(
+        table_fact(a, facts, "cpu_basis", UNIT_TEXT),
+        arena_printf(a->arena, "%" PRIu64 " samples, ±%.1f %%", cpu->samples, cpu_sums_error(cpu)));
+}
+
+static void add_memory(struct answer *a, struct table *facts, const struct line_sums *s)
+{
+    if (!s->memory_known)
+        return;
+    heap_cell_bytes(table_fact(a, facts, "heap_allocated", UNIT_BYTES), &s->sum.allocated);
+    cell_text(table_fact(a, facts, "heap_allocated_basis", UNIT_TEXT),
+              heap_basis(&s->heap, &s->sum.allocated));
+    heap_cell_blocks(table_fact(a, facts, "allocations", UNIT_COUNT), &s->sum.allocated);
+    heap_cell_bytes(table_fact(a, facts, "peak_heap", UNIT_BYTES), &s->heap.peak);
+    cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(&s->heap));
+    cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), s->heap.peak_ns);
+    heap_cell_bytes(table_fact(a, facts, "alive_at_end", UNIT_BYTES), &s->sum.alive);
+    cell_series(table_fact(a, facts, "live_heap", UNIT_SERIES),
+                heap_series_of(&s->series, s->blame.line_count));
+}
+
+static void add_facts(struct answer *a, struct table *facts, const struct line_sums *s)
+{
+    const struct run *r = &s->heap.run;
+
+    cell_text(table_fact(a, facts, "command", UNIT_TEXT),
+              names_find(&r->names, TRACE_OF_RUN, "command"));
+    cell_number(table_fact(a, facts, "duration", UNIT_NS), r->last_ns);
+    add_peak(a, facts, r);
+    add_cpu(a, facts, s);
+    if (s->waits_known)
+        cell_number(table_fact(a, facts, "waiting", UNIT_NS), s->sum.cpu.wait_ns);
+    add_memory(a, facts, s);
+    if (s->copies_known)
+        cell_number(table_fact(a, facts, "copied", UNIT_BYTES), s->sum.cpu.copied);
+}
+
+/* ---- files ---- */
+
+/* What orders each file; their sums become rows. */
+static double *add_files(struct answer *a, struct table *t, const struct line_sums *s)
+{
+    const struct blame *b = &s->blame;
+    struct line_sum *sums = memory_zeroed((b->file_count + 1) * sizeof(*sums));
+    uint64_t *lines = memory_zeroed((b->file_count + 1) * sizeof(*lines));
+    double *weights = memory_zeroed((b->file_count + 1) * sizeof(*weights));
+
+    for (uint32_t i = SCOPE_KINDS; i < b->line_count; i++) {
+        line_sum_add(&sums[b->lines[i].file], &s->lines[i]);
+        lines[b->lines[i].file] += !line_sum_is_empty(&s->lines[i]);
+    }
+    for (uint32_t i = 0; i < b->file_count + SCOPE_KINDS; i++) {
+        bool file = i < b->file_count;
+        const struct line_sum *sum = file ? &sums[i] : &s->lines[i - b->file_count];
+        struct table_cell *c;
+
+        if (file)
+            weights[i] = s->cpu_known ? (double)sum->cpu.ns : (double)sum->allocated.bytes;
+        if (line_sum_is_empty(sum))
+            continue;
+        c = table_add(a, t);
+        line_sums_cells(s, c, sum);
+        if (file)
+            cell_number(&c[LINE_SUMS_WIDTH], lines[i]);
+        cell_text(&c[LINE_SUMS_WIDTH + 1],
+                  file ? b->files[i].path : scope_text((enum scope_kind)(i - b->file_count)));
+    }
+    table_sort(t, s->cpu_known ? 1 : 7);
+    t->detail = LINE_SUMS_DETAIL | 1u << LINE_SUMS_WIDTH;
+    free(sums);
+    free(lines);
+    return weights;
+}
+
+/* ---- lines ---- */
+
+static bool is_wanted(const struct line_sums *s, const struct line_sum *l)
+{
+    const struct scope_rules *rules = s->scope.rules;
+
+    if (line_sum_is_empty(l))
+        return false;
+    return !rules || !rules->reduced || (double)l->cpu.ns > (double)s->sum.cpu.ns * REDUCED_SHARE ||
+           heap_blocks(&l->allocated) >= REDUCED_BLOCKS;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct row *l = left, *r = right;
+
+    if (l->weight < r->weight || l->weight > r->weight)
+        return l->weight < r->weight ? 1 : -1;
+    return l->line < r->line ? -1 : l->line > r->line;
+}
+
+static const struct blame *ordered; /* for qsort, which takes no context */
+
+static int by_place(const void *left, const void *right)
+{
+    const struct row *l = left, *r = right;
+    const struct blame_line *x = &ordered->lines[l->line], *y = &ordered->lines[r->line];
+
+    if (l->file_weight < r->file_weight || l->file_weight > r->file_weight)
+        return l->file_weight < r->file_weight ? 1 : -1;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* Those that matter: as many as the options say, the heaviest. */
+static void choose(struct rows *r, const struct line_sums *s, const double *weights)
+{
+    uint64_t most = s->heap.options.rows ? s->heap.options.rows : UINT64_MAX;
+    size_t kept;
+
+    r->rows = memory_zeroed(((size_t)s->blame.line_count + 1) * sizeof(*r->rows));
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++) {
+        if (is_wanted(s, &s->lines[i])) {
+            r->rows[r->count++] = (struct row){i, line_sums_weight(s, &s->lines[i]),
+                                               weights[s->blame.lines[i].file]};
+        } else if (!line_sum_is_empty(&s->lines[i])) {
+            line_sum_add(&r->rest, &s->lines[i]);
+            r->left++;
+        }
+    }
+    qsort(r->rows, r->count, sizeof(*r->rows), by_weight);
+    kept = r->count > most ? (size_t)most : r->count;
+    for (size_t i = kept; i < r->count; i++) {
+        line_sum_add(&r->rest, &s->lines[r->rows[i].line]);
+        r->left++;
+    }
+    r->count = kept;
+    ordered = &s->blame;
+    qsort(r->rows, r->count, sizeof(*r->rows), by_place);
+}
+
+static void add_line(struct answer *a, struct table *t, const struct line_sums *s, uint32_t line)
+{
+    const struct blame_line *l = &s->blame.lines[line];
+    const char *path = s->blame.files[l->file].path;
+    struct table_cell *c = table_add(a, t);
+
+    cell_text(&c[0], path);
+    cell_number(&c[1], l->line);
+    cell_text(&c[2], s->blame.functions[l->function].name);
+    line_sums_cells(s, &c[SUMS_AT], &s->lines[line]);
+    cell_series(&c[SUMS_AT + LINE_SUMS_WIDTH], heap_series_of(&s->series, line));
+    cell_text(&c[SUMS_AT + LINE_SUMS_WIDTH + 1],
+              table_source_line(answer_source(a, path), l->line));
+}
+
+static void add_rows(struct answer *a, struct table *t, const struct line_sums *s,
+                     const double *weights)
+{
+    struct rows r = {0};
+    struct table_cell *c;
+
+    choose(&r, s, weights);
+    for (size_t i = 0; i < r.count; i++)
+        add_line(a, t, s, r.rows[i].line);
+    if (r.left) {
+        c = table_add(a, t);
+        cell_text(&c[0],
+                  arena_printf(a->arena, "(%zu smaller line%s)", r.left, r.left == 1 ? "" : "s"));
+        line_sums_cells(s, &c[SUMS_AT], &r.rest);
+    }
+    for (uint32_t i = 0; i < SCOPE_KINDS; i++) {
+        if (line_sum_is_empty(&s->lines[i]))
+            continue;
+        c = table_add(a, t);
+        cell_text(&c[0], scope_text((enum scope_kind)i));
+        line_sums_cells(s, &c[SUMS_AT], &s->lines[i]);
+        cell_series(&c[SUMS_AT + LINE_SUMS_WIDTH], heap_series_of(&s->series, i));
+    }
+    free(r.rows);
+}
+
+static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+{
+    struct table *facts = answer_add(a, "facts", TABLE_FACTS, fact_columns, 2);
+    struct table *files = answer_add(a, "files", TABLE_ROWS, file_columns, COUNT(file_columns));
+    struct table *lines = answer_add(a, "lines", TABLE_SOURCE, columns, COUNT(columns));
+    struct line_sums s;
+    double *weights;
+
+    (void)err;
+    line_sums_read(&s, a, t, o);
+    if (line_sum_is_empty(&s.sum)) {
+        lines->note = "The trace holds no allocations, no CPU time and no waits.";
+    } else {
+        add_facts(a, facts, &s);
+        weights = add_files(a, files, &s);
+        add_rows(a, lines, &s, weights);
+        lines->note = line_sums_outside(&s, a->arena);
+        free(weights);
+        function_rows_add(a, &s);
+    }
+    line_sums_free(&s);
+    return 0;
+}
+
+const struct question question_lines = {
+    .name = "lines",
+    .summary = "what each line of the program's source cost",
+    .run = run,
+};
