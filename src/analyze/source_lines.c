@@ -6,6 +6,7 @@
 #include "analyze/heap_rows.h"
 #include "analyze/line_sums.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,9 +90,12 @@ static void add_memory(struct answer *a, struct table *facts, const struct line_
 static void add_facts(struct answer *a, struct table *facts, const struct line_sums *s)
 {
     const struct run *r = &s->heap.run;
+    char date[TEXT_STAMP];
 
     cell_text(table_fact(a, facts, "command", UNIT_TEXT),
               names_find(&r->names, TRACE_OF_RUN, "command"));
+    cell_text(table_fact(a, facts, "started", UNIT_TEXT),
+              arena_printf(a->arena, "%s UTC", text_date(date, r->header->real_ns)));
     cell_number(table_fact(a, facts, "duration", UNIT_NS), r->last_ns);
     add_peak(a, facts, r);
     add_cpu(a, facts, s);

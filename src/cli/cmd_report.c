@@ -163,7 +163,7 @@ static int answer_request(struct request *q, struct err *err)
 
 static const struct option options[] = {
     {'f', "format", "FORMAT", &format_name, NULL, "How to write the answer (default: text)", NULL,
-     "text json csv resource-log collapsed"},
+     "text json csv resource-log collapsed scalene"},
     {'o', "output", "FILE", &output, NULL, "Write to FILE, replacing it when the report is whole",
      NULL, NULL},
     {0, "from", "TIME", &narrow.from, NULL,

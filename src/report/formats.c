@@ -4,7 +4,8 @@
 #include <string.h>
 
 const struct format *const formats[] = {
-    &format_text, &format_json, &format_csv, &format_resource_log, &format_collapsed, NULL,
+    &format_text,      &format_json,    &format_csv, &format_resource_log,
+    &format_collapsed, &format_scalene, NULL,
 };
 
 const struct format *format_find(const char *name)

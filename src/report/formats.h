@@ -15,7 +15,7 @@ struct format {
 };
 
 extern const struct format format_text, format_json, format_csv, format_resource_log,
-    format_collapsed;
+    format_collapsed, format_scalene;
 
 /* NULL-terminated; the first is the default. */
 extern const struct format *const formats[];

@@ -429,9 +429,10 @@ def test_hostile_names_do_not_steer_the_terminal(report, tables):
 def test_well_formed_nonsense(report, seed):
     """Records that decode, about anything, with any number: every question still answers."""
     for question in QUESTIONS:
-        for name in [*FORMATS, *(["resource-log"] if question == "resources" else [])]:
+        own = {"resources": ["resource-log"], "lines": ["scalene"]}.get(question, [])
+        for name in [*FORMATS, *own]:
             text = report(f"random-{seed}", question, "-f", name, errors="replace").stdout
-            if name == "json":
+            if name in ("json", "scalene"):
                 json.loads(text)
 
 
