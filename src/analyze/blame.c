@@ -197,12 +197,47 @@ static void look_at_stacks(struct blame *b)
     free(python);
 }
 
+/* ---- what the stacks say of the scope ---- */
+
+enum start { BEFORE, IN_RUNPY, AFTER }; /* the program's own first line, going inward */
+
+static bool is_runpy(const char *file)
+{
+    const char *base = strrchr(file, '/');
+
+    return strcmp(base ? base + 1 : file, "runpy.py") == 0 || strcmp(file, "<frozen runpy>") == 0;
+}
+
+/* The outermost Python of a stack is the module that was run, or runpy before it (-m). */
+static enum start start_of(struct blame *b, enum start outer, uint32_t frame)
+{
+    const struct frames_name *name = b->frames->frames[frame].names;
+
+    if (outer == AFTER || !name || !name->file)
+        return AFTER;
+    if (is_runpy(name->file))
+        return IN_RUNPY;
+    if (name->file[0] != '<' && name->function && strcmp(name->function, "<module>") == 0)
+        scope_program(b->scope, name->file);
+    return AFTER;
+}
+
 static void learn(struct blame *b)
 {
-    for (size_t i = 1; i <= b->frames->frame_count; i++)
-        if (frames_is_python(b->frames, i) && b->frames->frames[i].names &&
-            b->frames->frames[i].names->file)
-            scope_learn(b->scope, b->frames->frames[i].names->file);
+    const struct frames *f = b->frames;
+    uint8_t *starts = memory_zeroed(f->stack_count + 1);
+
+    for (size_t i = 1; i <= f->frame_count; i++)
+        if (frames_is_python(f, i) && f->frames[i].names && f->frames[i].names->file)
+            scope_learn(b->scope, f->frames[i].names->file);
+    for (size_t i = 1; i <= f->stack_count; i++) {
+        enum start outer = (enum start)starts[f->stacks[i].parent];
+
+        starts[i] = (uint8_t)(frames_is_python(f, f->stacks[i].frame)
+                                  ? start_of(b, outer, f->stacks[i].frame)
+                                  : outer);
+    }
+    free(starts);
 }
 
 void blame_read(struct blame *b, const struct frames *f, struct scope *s)

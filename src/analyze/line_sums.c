@@ -218,6 +218,8 @@ static void read_again(struct line_sums *s, struct trace *t)
 void line_sums_read(struct line_sums *s, struct answer *a, struct trace *t,
                     const struct question_options *o)
 {
+    const char *command;
+
     memset(s, 0, sizeof(*s));
     s->time.from_ns = o->from_ns;
     s->time.to_ns = o->to_ns;
@@ -225,6 +227,9 @@ void line_sums_read(struct line_sums *s, struct answer *a, struct trace *t,
     s->sources.arena = a->arena;
     heap_read(&s->heap, a->arena, t, o, NULL, NULL);
     a->health = s->heap.run.health;
+    command = names_find(&s->heap.run.names, TRACE_OF_RUN, "command");
+    if (command)
+        scope_command(&s->scope, command);
     for (size_t i = 0; i < s->heap.run.process_count; i++)
         if (s->heap.run.processes[i]->command)
             scope_command(&s->scope, s->heap.run.processes[i]->command);

@@ -206,6 +206,9 @@ static bool names_module(const char *module, const char *file)
 
 static bool is_program(const struct scope *s, const char *file)
 {
+    for (size_t i = 0; i < s->program_count; i++)
+        if (strcmp(s->programs[i], file) == 0)
+            return true;
     for (size_t i = 0; i < s->command_count; i++) {
         struct program p = program_of(s->commands[i]);
 
@@ -276,6 +279,12 @@ void scope_command(struct scope *s, const char *command)
         if (strcmp(s->commands[i], command) == 0)
             return;
     s->commands = add_text(s->arena, s->commands, &s->command_count, command);
+}
+
+void scope_program(struct scope *s, const char *file)
+{
+    if (!is_program(s, file))
+        s->programs = add_text(s->arena, s->programs, &s->program_count, file);
 }
 
 void scope_learn(struct scope *s, const char *file)

@@ -4,7 +4,7 @@
  * into the interpreter, a module of the standard library in the folder of one (PREFIX/lib/python3.N,
  * or wherever the trace shows that library), and what is under site-packages or dist-packages of an
  * interpreter. Everything else is the program's, wherever it is installed; and so is always the
- * script that the command line names. Code without a file (made by exec) belongs to its caller,
+ * script or module that was run: the command line names it, and stacks begin with it. Code without a file (made by exec) belongs to its caller,
  * unless it is what was typed in: -c, standard input, a cell of a notebook.
  *
  * A line of native code is the program's unless its module is the interpreter, one of its
@@ -38,12 +38,14 @@ enum scope_kind {
 struct scope { /* zeroed but for its arena: no rules, nothing is known */
     struct arena *arena;
     const struct scope_rules *rules; /* or NULL */
-    const char **commands, **roots;
-    size_t command_count, root_count;
+    const char **commands, **programs, **roots;
+    size_t command_count, program_count, root_count;
 };
 
 /* A command line of a process, its words joined by spaces. */
 void scope_command(struct scope *s, const char *command);
+/* A file that was run as a program. */
+void scope_program(struct scope *s, const char *file);
 /* A path of the trace: it may show where the standard library is. Call it for all before asking. */
 void scope_learn(struct scope *s, const char *file);
 

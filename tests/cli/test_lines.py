@@ -366,7 +366,7 @@ def test_the_source_is_in_the_trace(run, compiled, tmp_path, build, coding):
 def test_a_file_that_changes_is_named(run, compiled, tmp_path):
     program, trace = compiled(), tmp_path / "t.tide"
     script = tmp_path / "script"
-    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/prog.c\n{program}\n")
+    script.write_text(f"#!/bin/sh\nsleep 0.1; touch {tmp_path}/prog.c\n{program}\n")
     script.chmod(0o755)
     done = run("record", "--exact", "-q", "-o", trace, script)
     assert done.returncode == 0, done.stderr
