@@ -83,13 +83,20 @@ static uint32_t function_of(struct blame *b, uint32_t file, const struct table_f
     return b->function_count++;
 }
 
+/* "<lambda>", "f.<locals>.<listcomp>" */
+static bool is_inner(const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+
+    return n && name[n - 1] == '>' && strcmp(name, "<module>") != 0;
+}
+
 /* A lambda or a comprehension shares its line with the function around it, which is what is shown.
  */
 static bool is_better(const struct blame *b, uint32_t function, uint32_t than)
 {
-    const char *now = b->functions[than].name, *other = b->functions[function].name;
-
-    return now && *now == '<' && other && *other != '<';
+    return b->functions[function].python && is_inner(b->functions[than].name) &&
+           !is_inner(b->functions[function].name);
 }
 
 static uint32_t line_of(struct blame *b, uint32_t file, uint32_t function, uint64_t line)
@@ -113,6 +120,24 @@ static void add_function(struct blame *b, uint32_t *count, uint32_t function)
     b->inner->all[(*count)++] = function;
 }
 
+/* Where the program asks for some of its functions, the others are left out. */
+static bool is_asked(const struct blame *b, const struct table_frame *f, uint64_t first)
+{
+    const struct scope_rules *rules = b->scope->rules;
+    size_t n = strlen(f->file);
+
+    if (!b->frames->profiled_count || (rules && (rules->all || rules->only_count)))
+        return true;
+    for (size_t i = 0; i < b->frames->profiled_count; i++) {
+        const char *asked = b->frames->profiled[i];
+
+        if (strncmp(asked, f->file, n) == 0 && asked[n] == ':' &&
+            strtoull(asked + n + 1, NULL, 10) == first)
+            return true;
+    }
+    return false;
+}
+
 /* One frame: its line is that of its innermost name in scope. */
 static void look_at(struct blame *b, uint64_t frame, uint32_t *count)
 {
@@ -127,6 +152,10 @@ static void look_at(struct blame *b, uint64_t frame, uint32_t *count)
 
         if (!names[i].file || !names[i].line || kind_of(b, &names[i]) != SCOPE_OWN)
             continue;
+        if (!is_asked(b, &names[i], first)) {
+            b->inner->frame_kind[frame] = SCOPE_LEFT_OUT;
+            continue;
+        }
         file = file_of(b, &names[i]);
         function = function_of(b, file, &names[i], first);
         add_function(b, count, function);

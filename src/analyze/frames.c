@@ -13,7 +13,8 @@
 #define FRAMES_MOST ((size_t)1 << 23)
 #define MODULES_MOST ((size_t)1 << 20)
 #define GAP_MOST ((size_t)1 << 21) /* what a lost chunk may have defined */
-#define DEPTH_MOST 4096            /* frames of a stack that are shown */
+#define PROFILED_MOST 4096
+#define DEPTH_MOST 4096 /* frames of a stack that are shown */
 
 /* Room for number `want`, what is new zeroed; false: it is above the limits. */
 static bool reach(void **array, size_t *count, size_t *room, uint64_t want, size_t most,
@@ -105,6 +106,21 @@ static void take_module(struct frames *f, const struct trace_module *r)
         f->modules[r->module] = names_get(&f->names, r->file);
 }
 
+static void take_mark(struct frames *f, const struct trace_mark *r)
+{
+    const char *name = names_get(&f->names, r->name);
+    size_t each = sizeof(*f->profiled);
+
+    if (r->sort != TRACE_MARK_PROFILED || !name || f->profiled_count == PROFILED_MOST)
+        return;
+    for (size_t i = 0; i < f->profiled_count; i++)
+        if (strcmp(f->profiled[i], name) == 0)
+            return;
+    f->profiled = arena_grow(f->names.arena, f->profiled, f->profiled_count * each,
+                             (f->profiled_count + 1) * each);
+    f->profiled[f->profiled_count++] = name;
+}
+
 void frames_take(struct frames *f, const struct trace_event *ev)
 {
     switch (ev->kind) {
@@ -125,6 +141,9 @@ void frames_take(struct frames *f, const struct trace_event *ev)
         break;
     case TRACE_MODULE:
         take_module(f, &ev->module);
+        break;
+    case TRACE_MARK:
+        take_mark(f, &ev->mark);
         break;
     default:
         break;

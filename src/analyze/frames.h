@@ -35,10 +35,12 @@ struct frames { /* zeroed but for its names' arena: empty */
     size_t frame_count, frame_room, stack_count, stack_room; /* numbers 1 .. count */
     const char **modules;
     size_t module_count, module_room;
+    const char **profiled; /* functions that the program asks to show: FILE:LINE:FUNCTION */
+    size_t profiled_count;
     uint64_t left_out; /* above the limits of this reader */
 };
 
-/* Take a STRING, FRAME, NAME, STACK, STACKS or MODULE; others are left alone. */
+/* Take a STRING, FRAME, NAME, STACK, STACKS, MODULE or MARK; others are left alone. */
 void frames_take(struct frames *f, const struct trace_event *ev);
 void frames_free(struct frames *f);
 

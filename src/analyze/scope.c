@@ -349,7 +349,7 @@ const char *scope_text(enum scope_kind kind)
         "(installed packages)",
         "(code without a file)",
         "(native code without a line of the program)",
-        "(files left out)",
+        "(code that was not asked for)",
     };
 
     return texts[kind];

@@ -31,7 +31,7 @@ enum scope_kind {
     SCOPE_PACKAGES,  /* installed ones */
     SCOPE_GENERATED, /* code without a file */
     SCOPE_NATIVE,    /* not Python, and not the program's own */
-    SCOPE_LEFT_OUT,  /* by --only or --exclude */
+    SCOPE_LEFT_OUT,  /* by --only or --exclude, or not asked for by the program itself */
 };
 #define SCOPE_KINDS 6
 

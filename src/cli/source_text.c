@@ -259,7 +259,7 @@ static void put_line(struct sources_writer *w, uint64_t file, uint64_t line, con
 static void put_file(struct sources_writer *w, const struct reference *first, size_t count)
 {
     struct stat about;
-    size_t size, at = 0, next = 0;
+    size_t size = 0, at = 0, next = 0;
     char *text = read_file(first->file, &size, &about);
     uint64_t file;
     enum coding coding;

@@ -207,7 +207,7 @@ def test_bash_files(tidemark, tmp_path):
     assert complete(tidemark, "tidemark", "report", "--format", "js") == ["json"]
     assert complete(tidemark, "tidemark", "report", "--format", "=", "js") == ["json"]
     assert complete(tidemark, "tidemark", "report", "--format", "=") == [
-        "text", "json", "csv", "resource-log", "collapsed"]
+        "text", "json", "csv", "resource-log", "collapsed", "scalene"]
     assert complete(tidemark, "tidemark", "run", "--record", "a", cwd=tmp_path) == ["a b.tide"]
     assert complete(tidemark, "tidemark", "run", "--record", "=", "a",
                     cwd=tmp_path) == ["a b.tide"]

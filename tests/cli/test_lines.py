@@ -120,7 +120,7 @@ def test_memory_over_time(lines, ask):
     assert max(b for _, b in ask("python", "lines")["facts"]["live_heap"]) == 13 * MIB + 512
 
 
-@pytest.mark.parametrize("kind", ["python", "native", "cpu"])
+@pytest.mark.parametrize("kind", ["python", "native", "cpu", "asked"])
 @pytest.mark.parametrize("words", [[], ["--all"], ["--reduced"], ["--limit", "1"],
                                    ["--only", "work"], ["--exclude", "work.py"]])
 def test_everything_adds_up(ask, kind, words):
@@ -170,14 +170,22 @@ def test_all_files(lines):
 def test_only_and_exclude(lines):
     rows = lines("python", "--only", "json/*.py", "--only", "extra")
     assert set(rows) == {("/usr/lib/python3.11/json/decoder.py", 355), (EXTRA, 3), (LIBRARY, None),
-                         ("(files left out)", None), ("(installed packages)", None),
+                         ("(code that was not asked for)", None), ("(installed packages)", None),
                          ("(native code without a line of the program)", None),
                          ("(code without a file)", None)}
     rows = lines("python", "--exclude", WORK)
     assert not any(file == WORK for file, _ in rows)
     assert rows[MAIN, 7]["cpu"] == 1170 * MS  # its callers pay
     rows = lines("python", "--exclude", "*")
-    assert set(rows) == {("(files left out)", None), ("(native code without a line of the program)", None)}
+    assert set(rows) == {("(code that was not asked for)", None), ("(native code without a line of the program)", None)}
+
+
+def test_functions_that_the_program_asks_for(lines):
+    rows = lines("asked")
+    assert {key for key in rows if key[1]} == {(WORK, 5), (WORK, 6)}
+    assert rows["(code that was not asked for)", None]["cpu"] == 40 * MS  # fact and help
+    assert rows[WORK, 5]["cpu"] == 570 * MS  # with the lambda that it calls
+    assert lines("asked", "--all") == lines("python", "--all")
 
 
 def test_reduced(lines):

@@ -4,6 +4,7 @@
  *   python   two of its own files, the standard library, a package, native threads; see put_python
  *   native   a program without Python, with lines in two files and a library of the system
  *   cpu      as python, with CPU time and waits alone
+ *   asked    as python, which asks to show its function loop
  *
  * tests/cli/test_lines.py knows what is in each.
  */
@@ -275,6 +276,12 @@ static void put_python(bool memory)
     PUT(TRACE_PROCESS_END, 1000 * MS, NULL, 0, 1, TRACE_END_EXITED, 0);
 }
 
+static void put_asked(void)
+{
+    put_python(true);
+    PUT(TRACE_MARK, 900 * MS, NULL, 0, 10, TRACE_MARK_PROFILED, text(WORK_PY ":3:loop"));
+}
+
 /* ---- native ---- */
 
 /* a.c:5 60 ms and 300 bytes; inl.h:3, inlined into a.c:7, 30 ms; a header of the system below a.c:9
@@ -331,6 +338,8 @@ int main(int argc, char **argv)
         put_python(true);
     else if (strcmp(argv[1], "cpu") == 0)
         put_python(false);
+    else if (strcmp(argv[1], "asked") == 0)
+        put_asked();
     else if (strcmp(argv[1], "native") == 0)
         put_native();
     else
