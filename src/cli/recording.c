@@ -88,7 +88,7 @@ int recording_open(const struct recording *r, const char *path, struct watch_opt
                                   .sample_mean = r->sample_mean,
                                   .depth = (uint32_t)r->depth,
                                   .wants = (r->native ? 0u : RING_WANTS_PYTHON) |
-                                           (r->no_cpu ? 0u : RING_WANTS_CPU),
+                                           (r->no_cpu ? 0u : RING_WANTS_CPU) | RING_WANTS_WAITS,
                                   .cpu_ns = r->cpu_ns};
     const char *mode = r->cpu_only ? "no" : r->exact ? "exact" : "sampled";
     struct err later;

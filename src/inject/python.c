@@ -213,12 +213,12 @@ static OUTLINE void settle(uintptr_t tstate, bool interrupted)
 static OUTLINE void announce(struct thread *t)
 {
     int state = atomic_load(&python.state);
-    uint64_t words[4] = {python.version,
+    uint64_t words[5] = {python.version,
                          state == PYTHON_REFUSED ? python.refusal : RING_PYTHON_READ,
-                         python.runtime, python.runtime_bytes};
+                         python.runtime, python.runtime_bytes, python.layout.code_type};
 
     if (!atomic_exchange(&announced, true))
-        buffer_put(t, RING_PYTHON, words, 4, NULL, 0);
+        buffer_put(t, RING_PYTHON, words, 5, NULL, 0);
 }
 
 void python_tell_refused(struct thread *t)

@@ -7,6 +7,12 @@ static const struct py_layout tables[] = {
     {
         .version = 0x03090000,
         .lines = PY_LINES_LNOTAB,
+        .runtime_interpreters = 32,
+        .interp_next = 0,
+        .interp_threads = 8,
+        .tstate_next = 8,
+        .tstate_native_id = PY_ABSENT,
+        .tstate_thread_id = 176,
         .tstate_frame = 24,
         .cframe_frame = PY_ABSENT,
         .frame_code = 32,
@@ -35,6 +41,12 @@ static const struct py_layout tables[] = {
     {
         .version = 0x030a0000,
         .lines = PY_LINES_RANGES,
+        .runtime_interpreters = 32,
+        .interp_next = 0,
+        .interp_threads = 8,
+        .tstate_next = 8,
+        .tstate_native_id = PY_ABSENT,
+        .tstate_thread_id = 176,
         .tstate_frame = 24,
         .cframe_frame = PY_ABSENT,
         .frame_code = 32,
@@ -63,6 +75,12 @@ static const struct py_layout tables[] = {
     {
         .version = 0x030b0000,
         .lines = PY_LINES_LOCATIONS,
+        .runtime_interpreters = 40,
+        .interp_next = 0,
+        .interp_threads = 16,
+        .tstate_next = 8,
+        .tstate_native_id = 160,
+        .tstate_thread_id = 152,
         .tstate_frame = 56,
         .cframe_frame = 8,
         .frame_code = 32,
@@ -92,6 +110,12 @@ static const struct py_layout tables[] = {
     {
         .version = 0x030c0000,
         .lines = PY_LINES_LOCATIONS,
+        .runtime_interpreters = 40,
+        .interp_next = 0,
+        .interp_threads = 72,
+        .tstate_next = 8,
+        .tstate_native_id = 144,
+        .tstate_thread_id = 136,
         .tstate_frame = 56,
         .cframe_frame = 0,
         .frame_code = 0,
@@ -127,7 +151,15 @@ static const struct py_layout tables[] = {
  */
 #define WORDS 160
 
-enum word { COOKIE_WORD, VERSION, FREE_THREADED, SECTIONS };
+enum word {
+    COOKIE_WORD,
+    VERSION,
+    FREE_THREADED,
+    SECTIONS,
+    INTERPRETERS_HEAD = SECTIONS + 2, /* size, finalizing, interpreters_head */
+    INTERPRETER_NEXT = SECTIONS + 5,  /* size, id, next, threads_head */
+    INTERPRETER_THREADS = SECTIONS + 6,
+};
 
 /* size, prev, next, interp, current_frame: PyThreadState begins with these pointers */
 static bool is_thread_state(const uint64_t *w)
@@ -183,12 +215,19 @@ static bool from_words(struct py_layout *l, const uint64_t *words)
     const uint64_t *object = code ? section(words, &at, 2, is_object) : NULL;
     const uint64_t *bytes = object ? section(words, &at, 7, is_bytes_and_text) : NULL;
 
-    if (!bytes || thread[4] >= PY_ABSENT)
+    if (!bytes || thread[4] >= PY_ABSENT || words[INTERPRETERS_HEAD] >= PY_ABSENT ||
+        words[INTERPRETER_NEXT] >= PY_ABSENT || words[INTERPRETER_THREADS] >= PY_ABSENT)
         return false;
     *l = (struct py_layout){
         .version = (uint32_t)words[VERSION],
         .lines = PY_LINES_LOCATIONS,
+        .runtime_interpreters = (uint16_t)words[INTERPRETERS_HEAD],
+        .interp_next = (uint16_t)words[INTERPRETER_NEXT],
+        .interp_threads = (uint16_t)words[INTERPRETER_THREADS],
+        .tstate_next = (uint16_t)thread[2],
         .tstate_frame = (uint16_t)thread[4],
+        .tstate_thread_id = (uint16_t)thread[5],
+        .tstate_native_id = (uint16_t)thread[6],
         .cframe_frame = PY_ABSENT,
         .frame_previous = (uint16_t)frame[1],
         .frame_code = (uint16_t)frame[2],

@@ -16,6 +16,9 @@ enum py_lines { PY_LINES_LNOTAB, PY_LINES_RANGES, PY_LINES_LOCATIONS };
 struct py_layout {
     uint32_t version; /* PY_VERSION_HEX; at least its two highest bytes */
     enum py_lines lines;
+    /* _PyRuntime -> interpreters -> PyThreadStates; the kernel's number of a thread, and libc's */
+    uint16_t runtime_interpreters, interp_next, interp_threads;
+    uint16_t tstate_next, tstate_native_id, tstate_thread_id;
     /* PyThreadState -> the innermost frame, by way of a cframe where there is one */
     uint16_t tstate_frame, cframe_frame;
     /* PyFrameObject before 3.11, _PyInterpreterFrame since */

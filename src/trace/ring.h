@@ -75,7 +75,7 @@ enum ring_kind {
     RING_CPU,    /* aux: enum ring_cpu and flags; stack; ns of CPU time since the one before */
     RING_COPY,   /* stack; bytes; the mean that it was drawn with: memory was copied */
     RING_PYTHON, /* version as in PY_VERSION_HEX; enum ring_python; address of _PyRuntime; its
-                       bytes: this process has an interpreter */
+                       bytes; address of PyCode_Type: this process has an interpreter */
     RING_PAD,    /* the record after it is at the ring's start */
     RING_KIND_END
 };

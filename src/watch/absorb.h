@@ -2,6 +2,7 @@
 #ifndef WATCH_ABSORB_H
 #define WATCH_ABSORB_H
 
+#include "python/layout.h"
 #include "trace/batch.h"
 #include "trace/ring.h"
 #include "watch/blocks.h"
@@ -18,6 +19,12 @@ struct absorb_counts { /* of a process, for tests and the report's first line */
 
 #define ABSORB_SAMPLED UINT32_MAX /* `info` of a sampled block: it is told by itself */
 
+struct absorb_python {               /* the interpreter of a process */
+    bool read;                       /* its frames can be read */
+    uint64_t runtime, runtime_bytes; /* of _PyRuntime: the GIL is in there */
+    struct py_layout layout;
+};
+
 struct absorb_process {
     uint32_t number, pid;
     struct stackmap_process stacks;
@@ -33,6 +40,7 @@ struct absorb_process {
     struct regions regions; /* that have a number */
     struct absorb_counts counts;
     char *file;
+    struct absorb_python python;
     bool threaded; /* more than one ring: records of a tick may be seen in the wrong order */
     uint64_t first_ns, last_ns;
 };
@@ -47,10 +55,13 @@ struct absorb_ring {
     uint32_t thread; /* number in the trace; 0: not yet seen */
     uint32_t order;  /* allocations it made */
     uint32_t tid;
+    uint64_t born_ns;       /* when this thread showed itself */
     struct regions regions; /* that this thread has opened */
     uint64_t freed;         /* the last free, in case it is taken back */
     struct block freed_block;
     uint64_t unmapped, unmapped_bytes, unmapped_ns; /* an unmap that may be taken back */
+    uint64_t cpu_stack;                             /* where its last CPU sample was */
+    struct blocked_thread *wait;                    /* see blocked.h; NULL: not looked at yet */
 };
 
 struct absorb {                /* of a trace */

@@ -7,6 +7,7 @@
 #include "watch/collect.h"
 
 #include "base/memory.h"
+#include "watch/blocked.h"
 #include "watch/notes.h"
 #include "watch/ringcopy.h"
 #include "watch/rings.h"
@@ -26,6 +27,7 @@
 #define SAMPLED_US 20000 /* samples carry their own time: no tick is needed */
 #define LIVENESS_NS 5000000u
 #define FLUSH_NS 1000000000u
+#define WAITS_NS 15000000u /* between two looks at why threads wait */
 
 struct member { /* a recorded process */
     struct absorb_process process;
@@ -45,6 +47,7 @@ struct collect {
     struct intmap by_number;
     unsigned int alive;
     uint64_t looked_ns;  /* when we last asked who is alive */
+    uint64_t waits_ns;   /* and why they wait */
     uint64_t flushed_ns; /* and gave out what was held back */
     char environment[96];
     uint64_t (*number)(void *context, int pid,
@@ -328,6 +331,7 @@ static void release_slots(struct collect *c, struct member *m)
         if (c->states[slot]->tick > m->process.last_ns)
             m->process.last_ns = c->states[slot]->tick;
         notes_unmap(&c->absorb, c->states[slot]); /* its last record may be one */
+        blocked_end(&c->absorb, c->states[slot], c->looked_ns);
         rings_release(&c->rings, slot, c->states[slot]->at, has_words(c->states[slot]));
         regions_free(&c->states[slot]->regions);
         free(c->states[slot]);
@@ -414,6 +418,17 @@ static void look_who_lives(struct collect *c)
     }
 }
 
+static void look_why_they_wait(struct collect *c, uint64_t now)
+{
+    if (!(c->rings.control->wants & RING_WANTS_WAITS) || now - c->waits_ns < WAITS_NS)
+        return;
+    for (struct member *m = c->members; m; m = m->next) {
+        for (unsigned int i = 0; !m->ended && i < m->slot_count; i++)
+            blocked_look(&c->absorb, c->states[m->slots[i]], now);
+    }
+    c->waits_ns = now;
+}
+
 /* A killed tool shall leave all but the last second: the store is flushed as often by its owner. */
 static void flush_members(struct collect *c, uint64_t now)
 {
@@ -441,6 +456,7 @@ unsigned int collect_pass(struct collect *c)
         look_who_lives(c);
         c->looked_ns = now;
     }
+    look_why_they_wait(c, now);
     flush_members(c, now);
     if (words > RING_WORDS / 8)
         return 0;

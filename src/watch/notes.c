@@ -2,6 +2,7 @@
 #include "watch/notes.h"
 
 #include "base/memory.h"
+#include "watch/pystack.h"
 #include "watch/ringcopy.h"
 
 #include <inttypes.h>
@@ -81,6 +82,7 @@ static bool take_thread(struct absorb *a, struct absorb_ring *r, const uint64_t 
 
     r->thread = (uint32_t)fields.thread;
     r->tid = (uint32_t)fields.tid;
+    r->born_ns = r->tick;
     r->order = 0;
     put(a, TRACE_THREAD, r->tick, &fields, 7);
     return true;
@@ -262,6 +264,8 @@ static bool take_python(struct absorb *a, struct absorb_ring *r, const uint64_t 
 
         trace_store_put(a->store, TRACE_FACT, 0, (const uint64_t *)&fields, 3, text, (size_t)bytes);
     }
+    if (w[2] == RING_PYTHON_READ)
+        pystack_python(r->process, (uint32_t)w[1], w[3], w[4], w[5]);
     return true;
 }
 
@@ -270,6 +274,7 @@ static bool take_cpu(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
     struct trace_cpu fields = {r->thread, stackmap_stack(&r->process->stacks, (uint32_t)w[1]), w[2],
                                first >> 5 & 0x7ff};
 
+    r->cpu_stack = fields.stack;
     put(a, TRACE_CPU, r->tick, &fields, 4);
     return true;
 }

@@ -10,7 +10,7 @@ static const unsigned char heads[RING_KIND_END] = {
     [RING_SAMPLE] = 4,     [RING_STACK] = 1,   [RING_PROCESS] = 4,  [RING_THREAD] = 4,
     [RING_THREAD_END] = 1, [RING_MODULE] = 8,  [RING_UNLOADED] = 1, [RING_MAP] = 3,
     [RING_UNMAP] = 2,      [RING_UNUNMAP] = 2, [RING_BREAK] = 2,    [RING_MARK] = 3,
-    [RING_CODE] = 4,       [RING_CPU] = 3,     [RING_COPY] = 4,     [RING_PYTHON] = 5,
+    [RING_CODE] = 4,       [RING_CPU] = 3,     [RING_COPY] = 4,     [RING_PYTHON] = 6,
 };
 
 /* More than RING_RECORD_MOST where it is too much. */

@@ -104,15 +104,38 @@ static struct stackmap_code code_of(const struct stackmap_process *p, uint64_t n
     return (struct stackmap_code){0};
 }
 
-static uint64_t python_frame(struct stackmap *m, const struct stackmap_process *p,
-                             struct trace_store *s, uint64_t frame)
+bool stackmap_known(const struct stackmap_process *p, uint64_t key, struct stackmap_code *code)
 {
-    struct stackmap_code code = code_of(p, (frame & RING_FRAME_ADDRESS) >> 24);
-    struct trace_frame fields = {0, TRACE_FRAME_PYTHON, 0, code.line};
-    struct trace_name name = {0, 0, code.function, code.file, frame & 0xffffff};
+    uint64_t at;
+
+    if (!intmap_get(&p->seen, key, &at))
+        return false;
+    *code = p->seen_codes[at];
+    return true;
+}
+
+struct stackmap_code stackmap_know(struct stackmap_process *p, struct trace_store *s, uint64_t key,
+                                   uint64_t line, const char *text, size_t file_bytes, size_t bytes)
+{
+    struct stackmap_code code = {string(s, text, file_bytes),
+                                 string(s, text + file_bytes, bytes - file_bytes), line};
+
+    if (p->seen_count == p->seen_room) {
+        p->seen_room = p->seen_room ? p->seen_room * 2 : 64;
+        p->seen_codes = memory_resize(p->seen_codes, p->seen_room * sizeof(*p->seen_codes));
+    }
+    intmap_put(&p->seen, key, p->seen_count);
+    return p->seen_codes[p->seen_count++] = code;
+}
+
+uint64_t stackmap_python(struct stackmap *m, struct trace_store *s,
+                         const struct stackmap_code *code, uint64_t line)
+{
+    struct trace_frame fields = {0, TRACE_FRAME_PYTHON, 0, code->line};
+    struct trace_name name = {0, 0, code->function, code->file, line};
     uint64_t key, number;
 
-    key = hash_text(hash_text(0xcbf29ce484222325u, &code, sizeof(code)), &name.line, 8);
+    key = hash_text(hash_text(0xcbf29ce484222325u, code, sizeof(*code)), &name.line, 8);
     if (intmap_get(&m->frames, key, &number))
         return number;
     fields.frame = name.frame = ++m->frame_count;
@@ -127,10 +150,13 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
 {
     struct trace_frame fields = {0, TRACE_FRAME_ADDRESS, p->process, frame & RING_FRAME_ADDRESS};
     const struct stackmap_module *module = module_at(p, fields.address - 1);
+    struct stackmap_code code;
     uint64_t key, number;
 
-    if (frame & RING_FRAME_PYTHON)
-        return python_frame(m, p, s, frame);
+    if (frame & RING_FRAME_PYTHON) {
+        code = code_of(p, (frame & RING_FRAME_ADDRESS) >> 24);
+        return stackmap_python(m, s, &code, frame & 0xffffff);
+    }
     if (frame & (RING_FRAME_ELIDED | RING_FRAME_CUT)) {
         fields.flavour = frame & RING_FRAME_ELIDED ? TRACE_FRAME_ELIDED : TRACE_FRAME_CUT;
         fields.process = fields.address = 0;
@@ -148,6 +174,12 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
     put(s, TRACE_FRAME, &fields, 4);
     intmap_put(&m->frames, key, fields.frame);
     return fields.frame;
+}
+
+uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
+                          struct trace_store *s, uint64_t address)
+{
+    return frame_number(m, p, s, address & RING_FRAME_ADDRESS);
 }
 
 static uint64_t new_stack(struct stackmap *m, uint64_t parent, uint64_t frame)
@@ -174,8 +206,7 @@ void stackmap_flush(struct stackmap *m, struct trace_store *s)
     m->pending_used = 0;
 }
 
-static uint64_t stack_number(struct stackmap *m, struct trace_store *s, uint64_t parent,
-                             uint64_t frame)
+uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t parent, uint64_t frame)
 {
     uint64_t key = parent << 32 | frame, number;
 
@@ -194,7 +225,7 @@ void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trac
     uint64_t stack = 0;
 
     while (count-- > 0)
-        stack = stack_number(m, s, stack, frame_number(m, p, s, frames[count]));
+        stack = stackmap_push(m, s, stack, frame_number(m, p, s, frames[count]));
     intmap_put(&p->numbers, number, stack);
 }
 
@@ -215,6 +246,8 @@ void stackmap_process_free(struct stackmap_process *p)
     intmap_free(&p->numbers);
     intmap_free(&p->code_numbers);
     free(p->codes);
+    intmap_free(&p->seen);
+    free(p->seen_codes);
     memset(p, 0, sizeof(*p));
 }
 

@@ -35,6 +35,9 @@ struct stackmap_process { /* of one process; zeroed is empty */
     struct intmap code_numbers; /* its functions in Python -> place in `codes` */
     struct stackmap_code *codes;
     size_t code_count, code_room;
+    struct intmap seen; /* functions that were read from outside: place in `seen_codes` */
+    struct stackmap_code *seen_codes;
+    size_t seen_count, seen_room;
 };
 
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
@@ -45,6 +48,19 @@ void stackmap_unloaded(struct stackmap_process *p);
 /* A function of the program: text is its file's name and its own. */
 void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
                    uint64_t line, const char *text, size_t file_bytes, size_t bytes);
+
+/* The same for a function that was read from outside, by a key that names it. */
+bool stackmap_known(const struct stackmap_process *p, uint64_t key, struct stackmap_code *code);
+struct stackmap_code stackmap_know(struct stackmap_process *p, struct trace_store *s, uint64_t key,
+                                   uint64_t line, const char *text, size_t file_bytes,
+                                   size_t bytes);
+
+/* Frames of the trace: a line of Python, an address of the program; and a stack of the trace. */
+uint64_t stackmap_python(struct stackmap *m, struct trace_store *s,
+                         const struct stackmap_code *code, uint64_t line);
+uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
+                          struct trace_store *s, uint64_t address);
+uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t parent, uint64_t frame);
 
 /* A stack of the program: frames as in trace/ring.h, innermost first. */
 void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,

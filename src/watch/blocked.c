@@ -1,0 +1,210 @@
+/* blocked - see blocked.h. */
+#include "watch/blocked.h"
+
+#include "base/memory.h"
+#include "watch/pystack.h"
+#include "watch/wait_cause.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TELL_NS 1000000000u /* a wait that goes on is told as often */
+
+struct place {
+    uint64_t stack;
+    enum trace_cause cause; /* 0: it runs, or nobody knows */
+};
+
+struct told { /* a place, and the time there that the trace does not know yet */
+    struct place place;
+    uint64_t ns, since_ns;
+};
+
+struct blocked_thread {
+    uint32_t thread; /* of the trace: whom this is about */
+    int schedstat;   /* kept open; below 0: its account cannot be read */
+    uint64_t tstate; /* of its Python; 0: none, as far as we know */
+    uint64_t ran, queued, looked_ns;
+    struct place at; /* as of the last look */
+    uint64_t unplaced_ns;
+    struct told blocked, queue;
+};
+
+struct account {
+    uint64_t ran, queued; /* ns */
+};
+
+static bool read_account(int fd, struct account *a)
+{
+    char text[96];
+    ssize_t bytes = pread(fd, text, sizeof(text) - 1, 0);
+    char *end;
+
+    if (bytes <= 0)
+        return false;
+    text[bytes] = '\0';
+    a->ran = strtoull(text, &end, 10);
+    a->queued = strtoull(end, NULL, 10);
+    return true;
+}
+
+static int open_of(const struct absorb_ring *r, const char *what)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", r->process->pid, r->tid, what);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* What is told of one place. */
+
+static void tell(struct absorb *a, const struct absorb_ring *r, struct told *t, uint64_t now)
+{
+    struct trace_wait fields = {r->thread, t->place.stack, t->ns, t->place.cause};
+
+    if (t->ns && a->store) {
+        stackmap_flush(&a->stackmap, a->store);
+        trace_store_put(a->store, TRACE_WAIT, now, (const uint64_t *)&fields, 4, NULL, 0);
+    }
+    t->ns = 0;
+    t->since_ns = now;
+}
+
+static void add(struct absorb *a, const struct absorb_ring *r, struct told *t, struct place p,
+                uint64_t ns, uint64_t now)
+{
+    if (!ns)
+        return;
+    if (t->place.stack != p.stack || t->place.cause != p.cause || now - t->since_ns > TELL_NS)
+        tell(a, r, t, now);
+    t->place = p;
+    t->ns += ns;
+}
+
+/* Where it is now. */
+
+static bool in_gil(const struct absorb_process *p, uint64_t address)
+{
+    return p->python.runtime && address - p->python.runtime < p->python.runtime_bytes;
+}
+
+static struct place look_up(struct absorb *a, struct absorb_ring *r, struct blocked_thread *w)
+{
+    struct place none = {0}, at = none;
+    unsigned long long argument = 0, sp = 0, pc = 0;
+    char text[256];
+    long number = -1;
+    int fd = open_of(r, "syscall");
+    ssize_t bytes;
+
+    if (fd < 0)
+        return none;
+    bytes = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (bytes <= 0 || !strncmp(text, "running", 7))
+        return none;
+    text[bytes] = '\0';
+    if (sscanf(text, "%ld 0x%llx %*s %*s %*s %*s %*s 0x%llx 0x%llx", &number, &argument, &sp,
+               &pc) != 4 &&
+        sscanf(text, "%ld 0x%llx 0x%llx", &number, &sp, &pc) != 3)
+        return none;
+    at.cause = wait_cause(number);
+    if (number == SYS_futex && in_gil(r->process, argument))
+        at.cause = TRACE_WAIT_GIL;
+    w->tstate = pystack_tstate(r->process, r->tid, w->tstate);
+    at.stack = pystack_of(a, r->process, pc, w->tstate);
+    return at;
+}
+
+static bool same(struct place a, struct place b)
+{
+    return a.stack == b.stack && a.cause == b.cause;
+}
+
+/* It was blocked for `ns` since the last look, when it was at w->at, and is now at `at`. */
+static void divide(struct absorb *a, const struct absorb_ring *r, struct blocked_thread *w,
+                   struct place at, uint64_t ns, uint64_t now)
+{
+    if (w->at.cause && at.cause && !same(w->at, at)) {
+        add(a, r, &w->blocked, w->at, ns / 2, now);
+        add(a, r, &w->blocked, at, ns - ns / 2, now);
+    } else if (w->at.cause) {
+        add(a, r, &w->blocked, w->at, ns, now);
+    } else if (at.cause) {
+        add(a, r, &w->blocked, at, ns + w->unplaced_ns, now);
+        w->unplaced_ns = 0;
+    } else {
+        w->unplaced_ns += ns;
+    }
+}
+
+/* A thread that is older than its recording is looked at from now on, another one from its birth. */
+static void begin(struct absorb_ring *r, uint64_t now)
+{
+    struct blocked_thread *w = memory_zeroed(sizeof(*w));
+    struct account account = {0};
+
+    r->wait = w;
+    w->thread = r->thread;
+    w->looked_ns = r->born_ns;
+    w->schedstat = open_of(r, "schedstat");
+    if (w->schedstat < 0 || !read_account(w->schedstat, &account) ||
+        account.ran + account.queued <= now - r->born_ns)
+        return;
+    w->looked_ns = now;
+    w->ran = account.ran;
+    w->queued = account.queued;
+}
+
+void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
+{
+    struct blocked_thread *w = r->wait;
+    struct account before, after;
+    struct place at, queue = {r->cpu_stack, TRACE_WAIT_QUEUE};
+    uint64_t span, used;
+
+    if (!r->thread || now <= r->born_ns)
+        return;
+    if (w && w->thread != r->thread)
+        blocked_end(a, r, now);
+    if (!r->wait)
+        begin(r, now);
+    w = r->wait;
+    if (w->schedstat < 0 || !read_account(w->schedstat, &before))
+        return;
+    at = w->at;
+    if (before.ran != w->ran || !at.cause) {
+        at = look_up(a, r, w);
+        if (!read_account(w->schedstat, &after) || after.ran != before.ran)
+            at = (struct place){0}; /* it ran meanwhile: what was read may be torn */
+    }
+    span = now - w->looked_ns;
+    used = before.ran - w->ran + before.queued - w->queued;
+    divide(a, r, w, at, span > used ? span - used : 0, now);
+    add(a, r, &w->queue, queue, before.queued - w->queued, now);
+    w->ran = before.ran;
+    w->queued = before.queued;
+    w->looked_ns = now;
+    w->at = at;
+}
+
+void blocked_end(struct absorb *a, struct absorb_ring *r, uint64_t now)
+{
+    struct blocked_thread *w = r->wait;
+    struct absorb_ring whose = *r;
+
+    if (!w)
+        return;
+    whose.thread = w->thread;
+    add(a, &whose, &w->blocked, (struct place){0, TRACE_WAIT_OTHER}, w->unplaced_ns, now);
+    tell(a, &whose, &w->blocked, now);
+    tell(a, &whose, &w->queue, now);
+    if (w->schedstat >= 0)
+        close(w->schedstat);
+    free(w);
+    r->wait = NULL;
+}

@@ -1,0 +1,19 @@
+/* pystack - the stack of a thread in another process, as far as its memory shows it: the place of the
+ * system call that it is in, and the Python frames below it.
+ */
+#ifndef WATCH_PYSTACK_H
+#define WATCH_PYSTACK_H
+
+#include "watch/absorb.h"
+
+/* The process has told of its interpreter. */
+void pystack_python(struct absorb_process *p, uint32_t version, uint64_t runtime, uint64_t bytes,
+                    uint64_t code_type);
+
+/* The PyThreadState of a thread; `last`: what it was when it was asked for before, or 0. */
+uint64_t pystack_tstate(struct absorb_process *p, uint32_t tid, uint64_t last);
+
+/* A stack of the trace; 0: nothing is known. `tstate` 0: it has no interpreter. */
+uint64_t pystack_of(struct absorb *a, struct absorb_process *p, uint64_t pc, uint64_t tstate);
+
+#endif

@@ -1,0 +1,10 @@
+/* wait_cause - what a thread waits for, from the system call that it is in. */
+#ifndef WATCH_WAIT_CAUSE_H
+#define WATCH_WAIT_CAUSE_H
+
+#include "trace/format.h"
+
+/* `number` -1: in none, so it waits for a page. */
+enum trace_cause wait_cause(long number);
+
+#endif

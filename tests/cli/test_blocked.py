@@ -1,0 +1,67 @@
+"""Why threads wait: causes, lines and times against what the program measured of itself."""
+
+import json
+import pathlib
+import runpy
+
+import pytest
+
+from pythons import every_python, line_of, script
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TIDE = runpy.run_path(str(ROOT / "docs" / "tide.py"))
+CAUSES = {"sleep": {1, 2}, "poll": {2}, "io": {3}, "lock": {4}, "child": {7}}  # 3.9 sleeps by select
+
+
+def waits_of(trace, file):
+    """{(line of this file, cause): seconds}, by the innermost line of it."""
+    records = list(TIDE["read"](trace.read_bytes()))
+    text = {r["string"]: r["text"] for r in records if r["kind"] == "STRING"}
+    line = {r["frame"]: r["line"] for r in records
+            if r["kind"] == "NAME" and text.get(r["file"], "").endswith(file)}
+    parent = {s: (p, f) for r in records if r["kind"] == "STACKS" for s, p, f in r["stacks"]}
+    out = {}
+    for r in records:
+        if r["kind"] != "WAIT":
+            continue
+        stack, where = r["stack"], 0
+        while stack and not where:
+            stack, frame = parent[stack]
+            where = line.get(frame, 0)
+        out[where, r["cause"]] = out.get((where, r["cause"]), 0) + r["ns"] / 1e9
+    return out
+
+
+@every_python
+@pytest.mark.parametrize("how", ["sampled", "exact"])
+def test_causes_lines_and_times(run, tmp_path, python, how):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", *(["--exact"] if how == "exact" else []), "-o", trace, python,
+               script("waits.py"), timeout=180)
+    assert done.returncode == 0, done.stderr
+    truth, waits = json.loads(done.stdout), waits_of(trace, "waits.py")
+    for name, seconds in truth.items():
+        found = sum(s for (line, cause), s in waits.items()
+                    if line == line_of("waits.py", name) and cause in CAUSES[name])
+        assert found == pytest.approx(seconds, rel=0.1, abs=0.08), (name, waits)
+
+
+def test_waiting_for_the_interpreter(run, tmp_path):
+    trace, program = tmp_path / "t.tide", tmp_path / "gil.py"
+    program.write_text("""
+import threading
+def spin(n):
+    s = 0
+    for i in range(n):
+        s = (s * 3 + i) & 65535
+threads = [threading.Thread(target=spin, args=(4_000_000,)) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+""", encoding="utf-8")
+    done = run("record", "-q", "-o", trace, "/usr/bin/python3", program, timeout=180)
+    assert done.returncode == 0, done.stderr
+    waits = waits_of(trace, "gil.py")
+    gil = sum(s for (line, cause), s in waits.items() if cause == 5 and line in (5, 6))
+    other = sum(s for (line, cause), s in waits.items() if cause in (1, 2, 3) and line in (5, 6))
+    assert gil > 10 * other
+    assert gil > 0.1
