@@ -7,10 +7,12 @@
  * target with `sys_share` replaced by the two functions below. Stacks are made up here. A full ring
  * is waited for as long as it takes, so that nothing is lost on a busy machine.
  */
+#include "inject/cpu.h"
 #include "inject/event.h"
 #include "inject/got.h"
 #include "inject/pymem.h"
 #include "inject/python.h"
+#include "inject/real.h"
 #include "inject/stacks.h"
 #include "trace/batch.h"
 #include "trace/read.h"
@@ -38,7 +40,37 @@ void *test_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t
 void *test_share(int fd, uint64_t offset, size_t bytes);
 uint32_t test_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
 
-/* No Python here, and nothing is patched. */
+/* No Python here, no samples of CPU time, and nothing is hooked or patched. */
+struct real real;
+
+void real_find(void)
+{
+    real.pthread_getattr_np = pthread_getattr_np;
+}
+
+void cpu_begin(struct thread *t)
+{
+    (void)t;
+}
+
+void cpu_end(struct thread *t)
+{
+    (void)t;
+}
+
+void cpu_forked(void)
+{
+}
+
+void cpu_leave(void)
+{
+}
+
+void python_tell_refused(struct thread *t)
+{
+    (void)t;
+}
+
 void pymem_check(void)
 {
 }
