@@ -2,6 +2,7 @@
 #include "inject/modules.h"
 
 #include "inject/buffer.h"
+#include "inject/pymem.h"
 #include "inject/python.h"
 
 #include <elf.h>
@@ -74,6 +75,7 @@ void modules_seen(struct thread *t, const struct cfi_module *module)
                text);
     python_module(map);
     python_tell_refused(t);
+    pymem_module(map);
 }
 
 void modules_unloaded(struct thread *t)
@@ -81,6 +83,7 @@ void modules_unloaded(struct thread *t)
     lookup_forget(&process.rows);
     lookup_forget(&process.modules);
     python_unloaded();
+    pymem_unloaded();
     atomic_fetch_add(&process.generation, 1);
     buffer_free(t, RING_UNLOADED);
 }

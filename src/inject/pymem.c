@@ -5,7 +5,9 @@
  * blocks from its time outlive it. Each block is told once, here, with the size that was asked for:
  * while the allocator beneath works for us it is muted, so what it takes from malloc or from the
  * kernel is not counted beside it. Small blocks of the interpreter's own allocator never come from
- * malloc: for these the layer counts down and jumps.
+ * malloc: for these the layer counts down and jumps. One that is to be sampled is asked for a little
+ * larger, so that it does come from malloc, whose free is hooked: frees of all others, millions a
+ * second, then go straight to the interpreter.
  *
  * The layer keeps the context of what is beneath it and hands it on. So a switch of allocators
  * changes nothing but four function pointers, each right with each of the others, old or new: a
@@ -78,10 +80,26 @@ static inline void unmute(int64_t left)
     local.muted--;
 }
 
+/* The countdown alone: in exact mode it stands below zero, and other changes of the mode are noticed
+ * by the hooks of malloc and free, soon enough.
+ */
+static inline bool skip(size_t size)
+{
+    local.left = (int64_t)((uint64_t)local.left - size - 1);
+    return likely(local.left >= 0);
+}
+
+/* What to ask the allocator for: see above. */
+static inline size_t asked(size_t size)
+{
+    return local.left < 0 && size <= SMALL && process_mode() == RING_SAMPLED ? SMALL + 1 : size;
+}
+
 static inline void *take(const struct functions *u, void *context, size_t size, struct caller c)
 {
+    size_t ask = asked(size);
     int64_t left = mute();
-    void *p = u->malloc(context, size);
+    void *p = u->malloc(context, ask);
 
     unmute(left);
     if (likely(p))
@@ -92,8 +110,9 @@ static inline void *take(const struct functions *u, void *context, size_t size, 
 static inline void *take_zeroed(const struct functions *u, void *context, size_t n, size_t size,
                                 struct caller c)
 {
+    size_t ask = asked(n * size);
     int64_t left = mute();
-    void *p = u->calloc(context, n, size);
+    void *p = ask > n * size ? u->calloc(context, 1, ask) : u->calloc(context, n, size);
 
     unmute(left);
     if (likely(p))
@@ -105,15 +124,17 @@ static inline void *take_zeroed(const struct functions *u, void *context, size_t
 static inline void *retake(const struct functions *u, void *context, void *old, size_t size,
                            struct caller c)
 {
-    bool skip = event_skip_alloc(size) && event_skip_free(old), freed;
+    bool skipped = skip(size) && event_skip_free(old), freed;
+    size_t ask;
     int64_t left;
     void *p;
 
-    freed = !skip && old && event_free(old, RING_BY_PYTHON, c.sp);
+    freed = !skipped && old && event_free(old, RING_BY_PYTHON, c.sp);
+    ask = asked(size);
     left = mute();
-    p = u->realloc(context, old, size);
+    p = u->realloc(context, old, ask);
     unmute(left);
-    if (unlikely(!skip && p))
+    if (unlikely(!skipped && p))
         event_alloc(p, size, RING_BY_PYTHON, c);
     else if (unlikely(freed))
         event_unfree(old, c.sp);
@@ -165,13 +186,13 @@ static _Atomic int claimed[LAYERS]; /* 1: being set; 2: set */
     }                                                                                              \
     static void *count_malloc_##k(void *context, size_t size)                                      \
     {                                                                                              \
-        if (event_skip_alloc(size) && k < QUICK && likely(size - 1 < SMALL))                       \
+        if (skip(size) && k < QUICK && likely(size - 1 < SMALL))                                   \
             return beneath[k].malloc(context, size);                                               \
         return malloc_##k(context, size);                                                          \
     }                                                                                              \
     static void *count_calloc_##k(void *context, size_t n, size_t size)                            \
     {                                                                                              \
-        if (event_skip_alloc(n * size) && k < QUICK && likely(n * size - 1 < SMALL))               \
+        if (skip(n * size) && k < QUICK && likely(n * size - 1 < SMALL))                           \
             return beneath[k].calloc(context, n, size);                                            \
         return calloc_##k(context, n, size);                                                       \
     }
@@ -233,12 +254,22 @@ static bool same(const struct functions *a, const struct functions *b)
            a->free == b->free;
 }
 
+/* Which layer this is, -1: none. */
+static int layer_of(const struct allocator *a)
+{
+    int k = LAYERS - 1;
+
+    while (k >= 0 && a->f.malloc != layers[k].malloc)
+        k--;
+    return k;
+}
+
+/* In exact mode every free passes through us. */
 static bool is_ours(const struct allocator *a)
 {
-    for (int k = 0; k < LAYERS; k++)
-        if (a->f.malloc == layers[k].malloc)
-            return true;
-    return false;
+    int k = layer_of(a);
+
+    return k >= 0 && (a->f.free == layers[k].free || !mode_is_exact(process_mode()));
 }
 
 static bool in_python(const void *p)
@@ -312,11 +343,15 @@ static bool is_debug(const struct allocator *a, struct allocator *wrapped)
 static void cover(enum domain domain, const struct allocator *a)
 {
     struct allocator layer = *a;
-    int k = layer_on(&a->f, has_pools(a));
+    int k = layer_of(a);
 
+    if (k < 0)
+        k = layer_on(&a->f, has_pools(a));
     if (k < 0)
         return;
     layer.f = layers[k];
+    if (k < QUICK && !mode_is_exact(process_mode()))
+        layer.f.free = beneath[k].free;
     interpreter.set(domain, &layer);
 }
 
@@ -435,6 +470,26 @@ void pymem_start(void)
             return;
 }
 
+static _Atomic(const struct link_map *) late; /* has an interpreter, to be looked at */
+
+void pymem_module(const struct link_map *map)
+{
+    struct elf e;
+
+    if (!atomic_load(&interpreter.found) && elf_open(&e, map) && elf_find(&e, "PyMem_SetAllocator"))
+        atomic_store(&late, map);
+}
+
+void pymem_unloaded(void)
+{
+    struct dl_find_object o;
+
+    atomic_store(&late, NULL);
+    if (atomic_load(&interpreter.found) &&
+        _dl_find_object((void *)(uintptr_t)interpreter.set, &o) != 0)
+        atomic_store(&interpreter.found, false);
+}
+
 static bool settled(void)
 {
     struct allocator mem, obj;
@@ -448,7 +503,16 @@ static bool settled(void)
 
 void pymem_check(void)
 {
-    if (atomic_load_explicit(&interpreter.found, memory_order_acquire) && !settled() &&
-        !local.muted)
-        take_all();
+    const struct link_map *map;
+
+    if (local.muted)
+        return;
+    if (atomic_load_explicit(&interpreter.found, memory_order_acquire)) {
+        if (!settled())
+            take_all();
+    } else if (unlikely(atomic_load_explicit(&late, memory_order_relaxed))) {
+        map = atomic_exchange(&late, NULL);
+        if (map)
+            take_module(map);
+    }
 }

@@ -64,7 +64,7 @@ void sample_sync(uint32_t mode)
     if (mode == RING_SAMPLED)
         draw();
     else
-        local.left = SAMPLE_FAR;
+        local.left = mode_is_exact(mode) ? -SAMPLE_FAR : SAMPLE_FAR;
 }
 
 uint64_t sample_next(void)

@@ -11,7 +11,7 @@
 #include "inject/state.h"
 
 #define SAMPLE_MARKS (1u << 18)
-#define SAMPLE_FAR ((int64_t)1 << 62) /* a countdown that never ends */
+#define SAMPLE_FAR ((int64_t)1 << 62) /* a countdown that never ends, and its opposite */
 
 /* One byte per class of addresses: not 0 where a sampled block may be alive. */
 extern _Atomic uint8_t sample_marks[SAMPLE_MARKS] __attribute__((visibility("hidden")));

@@ -2,11 +2,13 @@
 
 import collections
 import json
+import pathlib
+import re
 import subprocess
 
 import pytest
 
-from pythons import every_python, script
+from pythons import every_python, line_of, name_of, pythons, script
 
 PYTHON = 5  # TRACE_BY_PYTHON
 DEBUG_EXTRA = 24  # what the debug hooks add to a block: two words before, one after
@@ -39,11 +41,48 @@ def blocks(run, build, tmp_path, sanitized):
     return call
 
 
-MODES = ["", "pymalloc", "malloc", "debug", "malloc_debug"]
+@pytest.fixture
+def lines(run, build, tmp_path, sanitized):
+    """lines(*command) -> what it printed, and what `sites` says of each line of its script
+
+    With modules: of each place in native modules of that name.
+    """
+
+    def once(command, how, status, **kw):
+        trace = tmp_path / "t.tide"
+        done = run("record", "-q", "--no-names", *how, "-o", trace, *command, timeout=300, **kw)
+        assert done.returncode == status, done.stderr
+        said = run("report", trace, "sites", "--limit", "100000", "-f", "json", timeout=180)
+        assert said.returncode == 0, said.stderr
+        totals = subprocess.run([build / "tests" / "unit" / "heap_totals", trace], check=True,
+                                capture_output=True, text=True, timeout=60)
+        losses = json.loads(totals.stdout)["losses"]
+        return done.stdout, json.loads(said.stdout)["tables"]["sites"]["rows"], losses
+
+    def call(*command, how=("--exact",), status=0, modules=None, **kw):
+        name = next(pathlib.Path(c).name for c in command if c.endswith(".py"))
+        for _ in range(3):  # on a machine with other work the collector may fall behind
+            text, rows, losses = once(command, how, status, **kw)
+            if losses == 0 or sanitized:
+                break
+        else:
+            pytest.fail(f"{losses} events were lost, three times")
+        if modules:
+            return text, [row for row in rows if (row["module"] or "").endswith(modules)]
+        at = re.compile(rf"\(.*/{re.escape(name)}:(\d+)\)$")
+        found = [(at.search(row["site"]), row) for row in rows]
+        return text, {int(match[1]): row for match, row in found if match}
+
+    return call
 
 
-@every_python
-@pytest.mark.parametrize("mode", MODES)
+# All of them on two interpreters: each run takes its time.
+MODES_OF = [(python, mode) for python in pythons()
+            for mode in ("", "debug", "pymalloc", "malloc", "malloc_debug")
+            if mode in ("", "debug") or python in (pythons()[0], pythons()[-1])]
+
+
+@pytest.mark.parametrize("python, mode", MODES_OF, ids=lambda p: name_of(p) if "/" in p else p)
 def test_every_function_to_the_byte(blocks, python, mode, monkeypatch):
     """Each block once, whether pools or malloc serve it, with debug hooks between or not."""
     monkeypatch.setenv("PYTHONMALLOC", mode)
@@ -90,3 +129,124 @@ def test_other_layers_stay(blocks, python, options):
     size = 500 + (DEBUG_EXTRA if "dev" in options else 0)
     allocs, live = sorts[PYTHON, size]
     assert 2000 <= allocs <= 2020 and live <= 20  # the interpreter may want a few of this size
+
+
+def truths(text):
+    """Lines of numbers behind a mark"""
+    found = [line.split() for line in text.splitlines()]
+    return {mark: [None if n == "None" else int(n) for n in numbers] for mark, *numbers in found}
+
+
+@every_python
+@pytest.mark.parametrize("name", ["memtruth.py", "arena_blame.py"])
+def test_lines_to_the_byte(lines, python, name):
+    text, found = lines(python, script(name))
+    for mark, numbers in truths(text).items():
+        row = found[line_of(name, mark)]
+        assert [row["alive"], row["blocks_alive"]] == numbers[1:], mark
+        if numbers[0] is not None:  # the interpreter may make a frame or cache for the line itself
+            assert 0 <= row["allocated"] - numbers[0] <= 2048, mark
+
+
+@every_python
+@pytest.mark.parametrize("name, scale", [("memtruth.py", "4"), ("arena_blame.py", "1")])
+def test_lines_sampled(lines, python, name, scale):
+    """One block per 16 KiB: some 400 to 5000 samples a line; six standard errors are allowed."""
+    text, found = lines(python, script(name), scale, how=("--sample", "16KiB"))
+    truth = truths(text)
+    for mark, (allocated, alive, _) in truth.items():
+        row = found[line_of(name, mark)]
+        error = 6 * (16384 * max(allocated or alive, 1)) ** 0.5
+        if allocated is not None:
+            assert abs(row["allocated"] - allocated) <= error, mark
+        assert abs(row["alive"] - alive) <= error, mark
+
+
+@every_python
+def test_peak_by_line(lines, python):
+    text, found = lines(python, script("peak.py"))
+    for mark, (at_peak, alive) in truths(text).items():
+        row = found[line_of("peak.py", mark)]
+        assert (row["at_peak"], row["alive"]) == (at_peak, alive), mark
+
+
+@pytest.mark.parametrize("how", [("--exact",), ()], ids=["exact", "sampled"])
+@pytest.mark.parametrize("sort, heap, part, asked", [
+    ("grown", 0, "anonymous mappings of the program", 64 << 20),
+    ("reserved", 32 << 20, "anonymous mappings of the program", 8 << 30),
+    ("file", 0, "mapped files", 512 << 20)])
+def test_mappings_are_no_heap(run, tmp_path, how, sort, heap, part, asked):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "--no-names", *how, "-o", trace, pythons()[0], script("mappings.py"),
+               sort, timeout=180)
+    assert done.returncode == 0, done.stderr
+    peak = json.loads(run("report", trace, "peak", "-f", "json").stdout)["tables"]["facts"]["values"]
+    assert heap <= peak["peak_heap"] <= heap + (16 << 20)
+    said = json.loads(run("report", trace, "resident", "-f", "json").stdout)
+    parts = {row["part"]: row for row in said["tables"]["parts"]["rows"]}
+    assert parts[part]["asked_for"] == asked
+    assert parts["arenas of the program's own allocators"]["asked_for"] > 0
+
+
+@pytest.mark.parametrize("mode", ["exact", "sampled"])
+def test_blocks_that_threads_pass_on_by_realloc(lines, build, monkeypatch, mode):
+    """An address that one thread gives up in realloc may be another's at once: nothing is left."""
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
+    _, found = lines(pythons()[0], script("race.py"), str(build / "tests/targets/python/pynative.so"),
+                     how=("--exact",) if mode == "exact" else (), modules="pynative.so")
+    assert sum(row["allocated"] for row in found) > 1 << 30
+    assert [(row["alive"], row["blocks_alive"]) for row in found] == [(0, 0)] * len(found)
+
+
+def test_numpy(lines):
+    numpy = subprocess.run([pythons()[0], "-c", "import numpy"], capture_output=True, check=False)
+    if numpy.returncode:
+        pytest.skip("no numpy for the system's Python")
+    text, found = lines(pythons()[0], script("numpy_churn.py"), how=())
+    kept, churned = map(int, text.split())
+    assert abs(found[line_of("numpy_churn.py", "kept")]["allocated"] - kept) < 0.05 * kept
+    churn = found[line_of("numpy_churn.py", "churn")]
+    assert abs(churn["allocated"] - churned) < 0.1 * churned
+    assert churn["alive"] == 0
+
+
+def shared_library_of(python):
+    """libpython of an interpreter that has one, and its home"""
+    code = ("import sysconfig as s, sys; v = s.get_config_var; "
+            "print(v('LIBDIR') + '/' + v('LDLIBRARY'), sys.base_prefix)")
+    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    library, home = said.stdout.split()
+    return (library, home) if library.endswith(".so") and pathlib.Path(library).exists() else None
+
+
+@every_python
+def test_an_interpreter_that_is_loaded_late_and_again(blocks, build, python, monkeypatch):
+    found = shared_library_of(python)
+    if not found:
+        pytest.skip("this interpreter has no shared library")
+    monkeypatch.setenv("PYTHONHOME", found[1])
+    text, totals, sorts = blocks(str(build / "tests/targets/python/embeds"), found[0], "3",
+                                 "x = [bytes(467) for i in range(5000)]")
+    assert text == "ended\n"
+    allocs, live = sorts[PYTHON, 500]
+    assert 15000 <= allocs <= 15100 and live <= 30
+    assert totals["arenas"] > 0
+
+
+@every_python
+def test_threads_and_sub_interpreters(blocks, python):
+    code = ("import threading\n"
+            "try:\n    import _xxsubinterpreters as sub\n"
+            "except ImportError:\n    import _interpreters as sub\n"
+            "work = 'x = [bytes(467) for i in range(1000)]; del x'\n"
+            "def run():\n"
+            "    i = sub.create(); sub.run_string(i, work) if hasattr(sub, 'run_string') "
+            "else sub.exec(i, work); sub.destroy(i)\n"
+            "ts = [threading.Thread(target=exec, args=(work,)) for i in range(4)]\n"
+            "[t.start() for t in ts]; [t.join() for t in ts]\n"
+            "run(); run()\n"
+            "print('done')\n")
+    text, _, sorts = blocks(python, "-c", code)
+    assert text == "done\n"
+    allocs, live = sorts[PYTHON, 500]
+    assert 6000 <= allocs <= 6100 and live <= 40
