@@ -263,6 +263,8 @@ static void note_exec(struct tree *t, struct tree_live *l, const struct proc_rea
     struct watch_process *p = &t->all[l->index];
 
     memcpy(p->name, l->now.name, sizeof(p->name));
+    if (!l->now.image) /* it is about to end, or in the middle of an exec: none yet */
+        l->now.image = was->image;
     if (!was->image || was->image == l->now.image)
         return;
     t->ended_unknown += !is_copy(t, l, was->image);
