@@ -2,15 +2,18 @@
  *
  * From then on a system call of ours could be its end, so we make none: sys_call fails. Threads that
  * have a ring go on as before, which takes none; their stacks end where another stack begins, other
- * threads and children are lost (and counted), and programs that are started get no library of ours.
+ * threads and children are lost (and counted), programs that are started get no library of ours, and
+ * no more CPU time is sampled. To ask with no filter at all is only a question, which we let pass.
  *
  * syscall() is as it is in libc: no frame of ours on the stack, since its caller may come back from
  * the kernel on another one (clone).
  */
+#include "inject/cpu.h"
 #include "inject/real.h"
 #include "inject/state.h"
 #include "inject/sys.h"
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -21,20 +24,41 @@ static bool is_lent(void)
     return home.session && local.thread && local.thread->slot->pid != (uint32_t)sys_pid();
 }
 
-/* Whether we were not silent before. */
+/* Whether we were not silent before. The signals of our timers end as well: a handler returns by a
+ * system call.
+ */
 static bool fall_silent(void)
 {
+    int kept = errno;
+
     if (sys_silent || is_lent())
         return false;
+    cpu_leave();
     sys_silent = true;
+    errno = kept;
     return true;
+}
+
+/* It came to nothing. */
+static void speak_again(void)
+{
+    int kept = errno;
+    struct thread *t;
+
+    sys_silent = false;
+    t = process_mode() == RING_OFF ? NULL : record_enter((uintptr_t)__builtin_frame_address(0));
+    if (t) {
+        cpu_begin(t);
+        record_leave();
+    }
+    errno = kept;
 }
 
 /* Arguments that were not given are handed on as well: they are registers that nobody reads. */
 EXPORT int prctl(int option, ...)
 {
-    bool silent = option == PR_SET_SECCOMP && fall_silent();
     unsigned long word[4];
+    bool silent;
     va_list list;
     int result;
 
@@ -42,9 +66,12 @@ EXPORT int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         word[i] = va_arg(list, unsigned long);
     va_end(list);
+    silent = option == PR_SET_SECCOMP &&
+             (word[0] == SECCOMP_MODE_STRICT || (word[0] == SECCOMP_MODE_FILTER && word[1])) &&
+             fall_silent();
     result = real_now()->prctl(option, word[0], word[1], word[2], word[3]);
     if (silent && result)
-        sys_silent = false;
+        speak_again();
     return result;
 }
 
@@ -57,12 +84,13 @@ extern long (*confine_next)(long, long, long, long, long, long, long)
 
 long confine_seccomp(long number, long operation, long flags, void *filter)
 {
-    bool silent = (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER) &&
+    bool silent = (operation == SECCOMP_SET_MODE_STRICT ||
+                   (operation == SECCOMP_SET_MODE_FILTER && filter)) &&
                   fall_silent();
     long result = real_now()->syscall(number, operation, flags, filter);
 
     if (silent && result)
-        sys_silent = false;
+        speak_again();
     return result;
 }
 
