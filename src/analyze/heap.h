@@ -45,6 +45,7 @@ struct heap_process {
     uint64_t from_ns, to_ns; /* of its first and last event */
     uint64_t
         end_ns; /* when it ended, and its heap with it; UINT64_MAX: after the stretch, or never */
+    uint64_t worked_ns; /* of the last allocation by a line of Python; 0: none. By HEAP_AT_WORKED */
     struct heap_amount peak; /* the largest live heap, */
     uint64_t peak_ns;        /* and when */
     uint64_t peak_stack;     /* the stack that held most of it then; 0: none */
@@ -70,7 +71,7 @@ struct heap_stack {  /* over all processes */
     uint64_t least, most;               /* sizes of blocks; most 0: none was allocated */
     uint64_t first_ns, last_ns;         /* allocations */
     uint32_t processes;                 /* that allocated there */
-    uint64_t before;                    /* for the caller: bytes at another moment */
+    uint32_t next;                      /* 1 + the place of the next one of its row */
     uint32_t mark;                      /* heap_fold's own, with the next */
     uint64_t held;
 };
@@ -118,10 +119,11 @@ void heap_read(struct heap *h, struct arena *arena, struct trace *t,
 void heap_free(struct heap *h);
 
 enum heap_moment {
-    HEAP_AT_PEAK,        /* of all processes together */
-    HEAP_AT_END,         /* of the stretch */
-    HEAP_AT_TIME,        /* time_ns */
-    HEAP_AT_LAST_QUARTER /* of each process's own time */
+    HEAP_AT_PEAK,   /* of all processes together */
+    HEAP_AT_END,    /* of the stretch */
+    HEAP_AT_TIME,   /* time_ns */
+    HEAP_AT_WORKED, /* HEAP_AT_END, but of a process that runs Python after the last allocation
+                            by a line of it: what the interpreter frees when it ends still lives */
 };
 
 /* Fill `at` of every stack and size with what lived then (HEAP_AT_END: when each process ended, or

@@ -24,8 +24,7 @@ static void start(struct heap *h, uint64_t *until_ns)
                                                                 : TRACE_BATCH_SPAN_MOST;
 }
 
-/* Does its next event, of this time, still belong to the state that is asked for? */
-static bool goes_on(const struct heap *h, struct heap_state *s, uint64_t time_ns)
+bool heap_goes_on(const struct heap *h, struct heap_state *s, uint64_t time_ns)
 {
     if (time_ns > h->pass->to_ns)
         return false;
@@ -46,7 +45,7 @@ static void cut_batch(struct heap *h, const struct trace_event *ev)
     while (batch_next(&r, &e) > 0) {
         struct heap_info *i;
 
-        if (!goes_on(h, s, e.time_ns) || !e.info || e.info > s->info_count)
+        if (!heap_goes_on(h, s, e.time_ns) || !e.info || e.info > s->info_count)
             continue;
         i = &s->infos[e.info];
         if (e.op != BATCH_FREE)
@@ -65,7 +64,7 @@ static void cut_sample(struct heap *h, const struct trace_event *ev)
     uint64_t place;
 
     if (!p || !intmap_get(&pass->processes, p->number, &place) ||
-        !goes_on(h, p->state, ev->time_ns))
+        !heap_goes_on(h, p->state, ev->time_ns))
         return;
     block = heap_live_find(&pass->live, (uint32_t)place, ev->alloc.address);
     if (block) {
@@ -100,13 +99,6 @@ void heap_cut(struct heap *h, struct trace *t)
     }
 }
 
-static uint64_t last_quarter(const struct heap_process *p)
-{
-    uint64_t to = p->end_ns != UINT64_MAX ? p->end_ns : p->to_ns;
-
-    return p->from_ns < to ? to - (to - p->from_ns) / 4 : to;
-}
-
 static void at_end(struct heap *h)
 {
     for (size_t n = 0; n < h->process_count; n++) {
@@ -128,7 +120,7 @@ static void set_cuts(struct heap *h, enum heap_moment moment, uint64_t time_ns)
         p->state->cut_events = moment == HEAP_AT_PEAK ? p->state->peak_events : UINT64_MAX;
         if (moment == HEAP_AT_TIME && p->end_ns < time_ns)
             p->state->cut_events = 0;
-        p->state->cut_ns = moment == HEAP_AT_LAST_QUARTER ? last_quarter(p) : time_ns;
+        p->state->cut_ns = time_ns;
     }
 }
 
@@ -139,8 +131,10 @@ struct heap_amount heap_at(struct heap *h, struct trace *t, enum heap_moment mom
 
     if (s->at_known && s->at == moment && (moment != HEAP_AT_TIME || s->at_ns == time_ns))
         return s->at_sum;
-    if (moment == HEAP_AT_END) {
+    if (moment == HEAP_AT_END || (moment == HEAP_AT_WORKED && !heap_worked(h, t))) {
         at_end(h);
+    } else if (moment == HEAP_AT_WORKED) {
+        heap_cut(h, t);
     } else {
         set_cuts(h, moment, moment == HEAP_AT_PEAK ? h->peak_ns : time_ns);
         heap_cut(h, t);

@@ -43,7 +43,8 @@ struct heap_state {          /* of a process */
     bool began;                  /* the stretch */
     struct batch_event freed;    /* the last one: it may be taken back */
     uint64_t cut_ns, cut_events; /* up to where heap_cut reads */
-    uint64_t peak_events;        /* cut_events of the peak of all processes */
+    uint64_t peak_events;        /* cut_events of the peak of all processes, */
+    uint64_t worked_events;      /* and of the last allocation by a line of Python */
 };
 
 struct heap_pass {
@@ -105,5 +106,11 @@ struct heap_amount heap_fold_at(struct heap *h);
 
 /* heap_at.c: the state at each process's cut_ns and cut_events. */
 void heap_cut(struct heap *h, struct trace *t);
+/* Does its next event, of this time, still belong to that state? */
+bool heap_goes_on(const struct heap *h, struct heap_state *s, uint64_t time_ns);
+/* heap_worked.c: cut each process after its last allocation by a line of Python, with no events
+ * counted yet; false: there is no Python, and nothing is cut.
+ */
+bool heap_worked(struct heap *h, struct trace *t);
 
 #endif

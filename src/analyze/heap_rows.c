@@ -31,7 +31,6 @@ static void add_row(struct heap_row *to, const struct heap_stack *s, uint64_t we
 {
     add_stack(&to->sum, s);
     to->stacks++;
-    to->before += s->before;
     to->weight += weight;
     if (weight > to->best) {
         to->best = weight;
@@ -43,6 +42,8 @@ static int compare(const void *left, const void *right)
 {
     const struct heap_row *l = left, *r = right;
 
+    if (l->rank != r->rank)
+        return l->rank < r->rank ? 1 : -1;
     if (l->weight != r->weight)
         return l->weight < r->weight ? 1 : -1;
     return l->stack < r->stack ? -1 : l->stack > r->stack;
@@ -56,7 +57,6 @@ static void sort_and_limit(struct heap_rows *r, const struct heap *h, uint64_t s
     for (size_t i = (size_t)most; most < r->count && i < r->count; i++) {
         add_stack(&r->rest.sum, &r->rows[i].sum);
         r->rest.stacks += r->rows[i].stacks;
-        r->rest.before += r->rows[i].before;
         r->rest.weight += r->rows[i].weight;
         r->left++;
     }
@@ -116,24 +116,37 @@ static struct heap_row *row_of(struct heap_rows *r, struct intmap *places, uint6
     return &r->rows[r->count++];
 }
 
-void heap_rows_stacks(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard)
+void heap_rows_ranked(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard,
+                      heap_rank *rank, void *context)
 {
     uint64_t *keys = stack_keys(&h->frames);
     struct intmap places = {0};
 
     *r = (struct heap_rows){.rows = rows_for(h)};
     for (size_t i = 0; i < h->stack_count; i++) {
-        const struct heap_stack *s = &h->stacks[i];
+        struct heap_stack *s = &h->stacks[i];
         uint64_t w = weight(s), key = s->number <= h->frames.stack_count ? keys[s->number] : 0;
+        struct heap_row *row;
 
-        if (w)
-            add_row(row_of(r, &places, key, s->number), s, w);
+        if (!w)
+            continue;
+        row = row_of(r, &places, key, s->number);
+        add_row(row, s, w);
+        s->next = row->first;
+        row->first = (uint32_t)i + 1;
     }
     free(keys);
     intmap_free(&places);
+    for (size_t i = 0; i < r->count && rank; i++)
+        rank(&r->rows[i], context);
     sort_and_limit(r, h, standard);
     for (size_t i = 0; i < r->count; i++)
         r->rows[i].site = frames_site(&h->frames, r->rows[i].stack);
+}
+
+void heap_rows_stacks(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard)
+{
+    heap_rows_ranked(r, h, weight, standard, NULL, NULL);
 }
 
 void heap_rows_sites(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard)

@@ -12,7 +12,8 @@ struct heap_row {
     struct table_frame site;
     uint64_t stack; /* the one with the most; 0: this is the rest */
     uint64_t stacks;
-    uint64_t before; /* for the caller: bytes at another moment */
+    uint32_t first;  /* 1 + the place in heap.stacks of one of its stacks, `next` leads on */
+    int rank;        /* for the caller: the larger come first */
     uint64_t weight; /* what decides its place; 0: not shown */
     uint64_t best;   /* weight of `stack` */
 };
@@ -25,9 +26,13 @@ struct heap_rows {
 };
 
 typedef uint64_t heap_weight(const struct heap_stack *s);
+/* Set the rank of a row, and what else is known of it by its stacks. */
+typedef void heap_rank(struct heap_row *row, void *context);
 
 /* Those with a weight, in the arena. `most` 0: as many as the options say, else as `standard`. */
 void heap_rows_stacks(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard);
+void heap_rows_ranked(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard,
+                      heap_rank *rank, void *context);
 void heap_rows_sites(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard);
 
 /* Row i, where i == count is the rest; NULL: the end. */

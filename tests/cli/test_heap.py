@@ -135,15 +135,16 @@ def test_other_moments(ask):
 
 def test_leaks(ask):
     facts, tables, _ = ask("exact", "leaks")
-    assert facts == {"alive": 3288, "basis": "exact", "blocks": 17}
+    assert facts == {"alive": 3288, "basis": "exact", "blocks": 17, "growing": 0,
+                     "growing_stacks": 0}
     rows = tables["leaks"]
     assert total(rows, "bytes") == 3288
-    columns = ["bytes", "growing", "grown_last_quarter", "first", "last"]
+    columns = ["bytes", "trend", "grown_last_quarter", "first", "last"]
     assert [tuple(r[c] for c in columns) for r in rows] == [
-        (2000, "no", 0, 1000 * MS, 1000 * MS),
-        (1000, "yes", 300, 6000 * MS, 7500 * MS),
-        (256, "no", 0, 2000 * MS, 2000 * MS),
-        (32, "no", 0, 3000 * MS, 3000 * MS),
+        (2000, "steady", 0, 1000 * MS, 1000 * MS),
+        (1000, "unclear", 300, 6000 * MS, 7500 * MS),
+        (256, "steady", 0, 2000 * MS, 2000 * MS),
+        (32, "grew once", 0, 3000 * MS, 3000 * MS),
     ]
 
 

@@ -1,0 +1,202 @@
+/* heap_growth - see heap_growth.h. The events are those that heap_at.c counts. */
+#include "analyze/heap_growth.h"
+
+#include "analyze/heap_pass.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST (HEAP_GROWTH_POINTS - 1)
+#define QUARTER (HEAP_GROWTH_POINTS * 3 / 4 - 1)
+
+struct heap_held {
+    uint32_t process, next; /* 1 + places: in heap.processes, and of the stack's next hold */
+    unsigned int window;    /* that it stands in */
+    uint64_t bytes[HEAP_GROWTH_POINTS];
+};
+
+static uint64_t end_of(const struct heap_process *p)
+{
+    if (p->worked_ns)
+        return p->worked_ns;
+    return p->end_ns != UINT64_MAX ? p->end_ns : p->to_ns;
+}
+
+/* The last window is as long as the others or shorter by a few ns. */
+static uint64_t step_of(const struct heap_process *p)
+{
+    uint64_t end = end_of(p);
+
+    return end > p->from_ns ? (end - p->from_ns - 1) / HEAP_GROWTH_POINTS + 1 : 1;
+}
+
+/* Its hold on a stack; NULL: nobody asks about that stack. */
+static struct heap_held *held_of(struct heap_growth *g, uint64_t process, uint64_t stack)
+{
+    uint64_t key = process << 32 | stack, place;
+
+    if (intmap_get(&g->places, key, &place))
+        return &g->holds[place];
+    if (!intmap_get(&g->heap->pass->stack_places, stack, &place) ||
+        !g->heap->stacks[place].at.bytes)
+        return NULL;
+    if (g->count == g->room) {
+        g->room = g->room ? g->room * 2 : 64;
+        g->holds = memory_resize(g->holds, g->room * sizeof(*g->holds));
+    }
+    intmap_put(&g->places, key, g->count);
+    g->holds[g->count] = (struct heap_held){.process = (uint32_t)process, .next = g->firsts[place]};
+    g->firsts[place] = (uint32_t)g->count + 1;
+    return &g->holds[g->count++];
+}
+
+/* An event is of the window that it is in, or at the end of. */
+static void move_to(struct heap_held *h, const struct heap_process *p, uint64_t time_ns)
+{
+    uint64_t past = time_ns > p->from_ns ? time_ns - p->from_ns - 1 : 0, window = past / step_of(p);
+
+    while (h->window < window && h->window < LAST) {
+        h->bytes[h->window + 1] = h->bytes[h->window];
+        h->window++;
+    }
+}
+
+static void change(struct heap_held *h, const struct heap_process *p, uint64_t time_ns,
+                   uint64_t more, uint64_t less)
+{
+    uint64_t *now;
+
+    move_to(h, p, time_ns);
+    now = &h->bytes[h->window];
+    *now = *now + more > less ? *now + more - less : 0;
+}
+
+static void take_batch(struct heap_growth *g, const struct trace_event *ev)
+{
+    struct heap_process *p = heap_process_of(g->heap, ev->batch.process);
+    struct batch_reader r;
+    struct batch_event e;
+    uint64_t place;
+
+    if (!p || !intmap_get(&g->heap->pass->processes, p->number, &place) ||
+        batch_open(&r, ev->tail, ev->tail_bytes, ev->time_ns, ev->batch.span_ns) < 0)
+        return;
+    while (batch_next(&r, &e) > 0) {
+        const struct heap_info *i;
+        struct heap_held *held;
+
+        if (!heap_goes_on(g->heap, p->state, e.time_ns) || !e.info || e.info > p->state->info_count)
+            continue;
+        i = &p->state->infos[e.info];
+        held = i->defined ? held_of(g, place, i->stack) : NULL;
+        if (held)
+            change(held, p, e.time_ns, e.op == BATCH_FREE ? 0 : i->bytes,
+                   e.op == BATCH_FREE ? i->bytes : 0);
+    }
+}
+
+static void take_sample(struct heap_growth *g, struct heap_live *live, const struct trace_event *ev)
+{
+    struct heap_process *p = heap_process_of_thread(g->heap, ev->alloc.thread);
+    struct heap_block *block;
+    struct heap_held *held;
+    uint64_t place;
+
+    if (!p || !intmap_get(&g->heap->pass->processes, p->number, &place) ||
+        !heap_goes_on(g->heap, p->state, ev->time_ns))
+        return;
+    block = heap_live_find(live, (uint32_t)place, ev->alloc.address);
+    if (block) {
+        change(&g->holds[block->entry], p, ev->time_ns, 0, block->amount.bytes);
+        heap_live_remove(live, block);
+    }
+    held = ev->kind == TRACE_ALLOC ? held_of(g, place, ev->alloc.stack) : NULL;
+    block = held ? heap_live_add(live, (uint32_t)place, ev->alloc.address) : NULL;
+    if (!block)
+        return;
+    block->amount = heap_weigh(ev);
+    block->entry = (uint32_t)(held - g->holds);
+    change(held, p, ev->time_ns, block->amount.bytes, 0);
+}
+
+void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t)
+{
+    struct heap_live live = {0};
+    struct trace_event ev;
+
+    *g = (struct heap_growth){.heap = h};
+    g->firsts = memory_zeroed((h->stack_count + 1) * sizeof(*g->firsts));
+    g->sums = memory_zeroed((h->process_count + 1) * HEAP_GROWTH_POINTS * sizeof(*g->sums));
+    heap_worked(h, t);
+    trace_rewind(t, 0, UINT64_MAX);
+    while (trace_next(t, &ev)) {
+        if (ev.kind == TRACE_BATCH)
+            take_batch(g, &ev);
+        else if (ev.kind == TRACE_ALLOC || ev.kind == TRACE_FREE)
+            take_sample(g, &live, &ev);
+    }
+    heap_live_free(&live);
+    for (size_t i = 0; i < g->count; i++)
+        move_to(&g->holds[i], h->processes[g->holds[i].process - 1], UINT64_MAX);
+}
+
+static uint64_t *sum_of(const struct heap_growth *g, uint32_t process)
+{
+    return g->sums + (size_t)(process - 1) * HEAP_GROWTH_POINTS;
+}
+
+static void each_hold(const struct heap_growth *g, const struct heap_row *row,
+                      void (*visit)(const struct heap_growth *g, const struct heap_held *h,
+                                    struct heap_grown *out),
+                      struct heap_grown *out)
+{
+    for (uint32_t s = row->first; s; s = g->heap->stacks[s - 1].next)
+        for (uint32_t i = g->firsts[s - 1]; i; i = g->holds[i - 1].next)
+            visit(g, &g->holds[i - 1], out);
+}
+
+static void add_hold(const struct heap_growth *g, const struct heap_held *h, struct heap_grown *out)
+{
+    uint64_t *sum = sum_of(g, h->process);
+
+    out->quarter += h->bytes[QUARTER];
+    for (int i = 0; i < HEAP_GROWTH_POINTS; i++)
+        sum[i] += h->bytes[i];
+}
+
+/* The process that holds most at the end. */
+static void take_most(const struct heap_growth *g, const struct heap_held *h,
+                      struct heap_grown *out)
+{
+    const uint64_t *sum = sum_of(g, h->process);
+
+    if (out->step_ns && (double)sum[LAST] <= out->bytes[LAST])
+        return;
+    out->step_ns = step_of(g->heap->processes[h->process - 1]);
+    for (int i = 0; i < HEAP_GROWTH_POINTS; i++)
+        out->bytes[i] = (double)sum[i];
+}
+
+static void clear(const struct heap_growth *g, const struct heap_held *h, struct heap_grown *out)
+{
+    (void)out;
+    memset(sum_of(g, h->process), 0, HEAP_GROWTH_POINTS * sizeof(uint64_t));
+}
+
+bool heap_growth_of(const struct heap_growth *g, const struct heap_row *row, struct heap_grown *out)
+{
+    *out = (struct heap_grown){0};
+    each_hold(g, row, add_hold, out);
+    each_hold(g, row, take_most, out);
+    each_hold(g, row, clear, out);
+    return out->step_ns != 0;
+}
+
+void heap_growth_free(struct heap_growth *g)
+{
+    intmap_free(&g->places);
+    free(g->holds);
+    free(g->firsts);
+    free(g->sums);
+}

@@ -1,0 +1,115 @@
+"""tidemark report leaks: what grows is named, with its rate; caches, churn and saw teeth are not."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from pythons import line_of, script
+
+MIB = 1 << 20
+PYTHON = "/usr/bin/python3"
+HOW = pytest.mark.parametrize("how", [["--exact"], []], ids=["exact", "sampled"])
+
+
+@pytest.fixture
+def leaks(run, tmp_path):
+    """leaks(how, *command) -> (what it printed, facts, rows, the trace)"""
+
+    def call(how, *command):
+        trace = tmp_path / "t.tide"
+        done = run("record", "-q", *how, "-o", trace, *command, timeout=180)
+        assert done.returncode == 0, done.stderr
+        said = run("report", trace, "leaks", "-f", "json")
+        assert said.returncode == 0, said.stderr
+        tables = json.loads(said.stdout)["tables"]
+        return int(done.stdout), tables["facts"]["values"], tables["leaks"]["rows"], trace
+
+    return call
+
+
+def of(rows, site):
+    """The one row of a site, as far as it matters here."""
+    found = [r for r in rows if site in r["site"] and r["bytes"] > MIB]
+    assert len(found) == 1, rows
+    return found[0]
+
+
+def growing(rows):
+    return [r["site"] for r in rows if r["trend"] == "growing" and r["bytes"] > MIB]
+
+
+def check_leak(rows, site, kept, exact):
+    row = of(rows, site)
+    assert row["trend"] == "growing" and row["confidence"] >= 99
+    assert row["freed_percent"] == 0
+    assert abs(row["bytes"] - kept) <= kept * (0.02 if exact else 0.5)
+    seconds = (row["last"] - row["first"]) / 1e9
+    assert row["growth_per_second"] == pytest.approx(row["bytes"] / seconds, rel=0.5)
+    return row
+
+
+@HOW
+def test_a_slow_leak_grows(leaks, target, how):
+    kept, facts, rows, _ = leaks(how, target("record/leaky"), "leak")
+    check_leak(rows, "keep", kept, how)
+    assert rows[0]["trend"] == "growing"
+    assert facts["growing_stacks"] >= 1 and facts["growing"] >= rows[0]["bytes"]
+
+
+@HOW
+def test_a_cache_that_was_filled_does_not(leaks, target, how):
+    kept, facts, rows, _ = leaks(how, target("record/leaky"), "cache")
+    row = of(rows, "keep")
+    assert row["trend"] == "grew once"
+    assert row["growth_per_second"] is None and row["confidence"] is None
+    assert row["grown_last_quarter"] == 0
+    assert not growing(rows)
+
+
+@HOW
+def test_a_line_that_churns_is_not_blamed(leaks, target, how):
+    kept, _, rows, _ = leaks(how, target("record/leaky"), "both")
+    check_leak(rows, "keep", kept, how)
+    assert [r["trend"] for r in rows if "churn" in r["site"]] in ([], ["steady"])
+    assert len(growing(rows)) == 1
+
+
+def test_a_saw_tooth_is_not_blamed(leaks, target):
+    _, _, rows, _ = leaks(["--exact"], target("record/leaky"), "sawtooth")
+    assert of(rows, "saw")["trend"] == "steady"
+
+
+@HOW
+def test_leaks_of_python(leaks, how):
+    """Though the interpreter frees all of it when it ends."""
+    kept, _, rows, _ = leaks(how, PYTHON, script("leaky.py"), "both")
+    line = f"leaky.py:{line_of('leaky.py', 'KEEP')}"
+    found = [r for r in rows if line in r["site"] and r["bytes"] > MIB]
+    assert sum(r["bytes"] for r in found) == pytest.approx(kept, rel=0.05 if how else 0.5)
+    assert {r["trend"] for r in found} == {"growing"}
+    assert all(line in site for site in growing(rows))
+    churn = f"leaky.py:{line_of('leaky.py', 'CHURN')}"
+    assert {r["trend"] for r in rows if churn in r["site"]} <= {"steady"}
+
+
+@HOW
+def test_a_cache_of_python(leaks, how):
+    kept, _, rows, _ = leaks(how, PYTHON, script("leaky.py"), "cache")
+    line = f"leaky.py:{line_of('leaky.py', 'KEEP')}"
+    found = [r for r in rows if line in r["site"] and r["bytes"] > MIB]
+    assert sum(r["bytes"] for r in found) == pytest.approx(kept, rel=0.05 if how else 0.5)
+    assert {r["trend"] for r in found} == {"grew once"}
+    assert not growing(rows)
+
+
+def test_text_and_csv(leaks, target, run):
+    _, _, rows, trace = leaks(["--exact"], target("record/leaky"), "leak")
+    text = run("report", trace, "leaks").stdout
+    assert "growing" in text and "keep" in text
+    table = run("report", trace, "leaks", "-f", "csv").stdout
+    table = table[table.index("bytes,percent"):].split("\n\n")[0]
+    first = next(csv.DictReader(io.StringIO(table)))
+    assert first["trend"] == "growing"
+    assert int(first["growth_per_second"]) == rows[0]["growth_per_second"]
