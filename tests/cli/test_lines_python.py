@@ -98,9 +98,9 @@ def test_the_source_is_kept(record, run, program, tmp_path):
     program.unlink()
     (tmp_path / "helper.py").unlink()
     text = run("report", trace, env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}).stdout
-    assert re.search(r"^ *12Mi +12Mi .*5▸     return \[bytearray\(4 << 20\)", text, re.M), text
+    assert re.search(r" 12Mi +12Mi .*5▸     return \[bytearray\(4 << 20\)", text, re.M), text
     assert re.search(r"^.* 4[ ▸] def keep\(\):$", text, re.M)
-    assert re.search(r"^ *8\.0Mi +8\.0Mi .*2▸     return bytearray\(n << 20\)$", text, re.M)
+    assert re.search(r" 8\.0Mi +8\.0Mi .*2▸     return bytearray\(n << 20\)$", text, re.M)
 
 
 def test_functions(record, run, program):
