@@ -125,6 +125,39 @@ void buffer_put(struct thread *t, uint64_t first, const uint64_t *words, size_t 
         buffer_turn(t);
 }
 
+/* A word of who and when: the slot, and the first tick (of 1 µs) that is surely later. */
+#define TOLD_SLOT_BITS 14
+#define TOLD_TICK_BITS 10
+
+_Static_assert(RING_SLOTS <= 1u << TOLD_SLOT_BITS, "a slot outgrew its bits");
+
+bool buffer_knows(const struct thread *t, const _Atomic uint64_t *told)
+{
+    uint64_t word = atomic_load_explicit(told, memory_order_acquire);
+    uint64_t mask = (1u << TOLD_SLOT_BITS) - 1;
+
+    if (!word)
+        return false;
+    return (word & mask) == (uint64_t)(t->slot - process.slots) ||
+           word >> TOLD_SLOT_BITS << TOLD_TICK_BITS <= t->tick;
+}
+
+/* The exchange is a barrier: the record can be seen before the tick is read. So whoever sees a later
+ * tick sees the record, and reads it before anything of that tick.
+ */
+void buffer_told(const struct thread *t, _Atomic uint64_t *told)
+{
+    uint64_t slot = (uint64_t)(t->slot - process.slots), tick;
+
+    if (atomic_load(told))
+        return; /* the first was earlier */
+    atomic_exchange(told, 0);
+    tick = atomic_load(&process.control->tick);
+    if (tick < t->tick)
+        tick = t->tick;
+    atomic_store(told, ((tick >> TOLD_TICK_BITS) + 1) << TOLD_SLOT_BITS | slot);
+}
+
 void buffer_mend(struct thread *t)
 {
     memset(t->cur, 0, RING_RECORD_MOST * sizeof(*t->cur));

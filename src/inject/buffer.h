@@ -23,6 +23,13 @@ void buffer_tick(struct thread *t, uint64_t tick);
 void buffer_put(struct thread *t, uint64_t first, const uint64_t *words, size_t count,
                 const char *text, size_t bytes);
 
+/* What one thread has told, others refer to, and their rings are read in any order within a tick. So
+ * a thread that meets what another has told, in a tick that it may still be in, tells it again.
+ * *told is 0 at first. Call buffer_told when the record was put.
+ */
+bool buffer_knows(const struct thread *t, const _Atomic uint64_t *told);
+void buffer_told(const struct thread *t, _Atomic uint64_t *told);
+
 static inline uint64_t buffer_word(enum ring_kind kind, unsigned int aux, uintptr_t address)
 {
     return (uint64_t)address << 16 | (uint64_t)aux << 5 | (uint64_t)kind;

@@ -84,13 +84,18 @@ static enum lookup_claim take(struct lookup *t, uint64_t key, uint64_t mark, uin
     return LOOKUP_FULL;
 }
 
+enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *number,
+                                     struct lookup_entry **entry)
+{
+    *entry = find(t, key, number);
+    return *entry ? LOOKUP_FOUND : take(t, key, key, number, entry);
+}
+
 enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
 {
     struct lookup_entry *entry;
 
-    if (find(t, key, number))
-        return LOOKUP_FOUND;
-    return take(t, key, key, number, &entry);
+    return lookup_claim_entry(t, key, number, &entry);
 }
 
 bool lookup_remove(struct lookup *t, uint64_t key)
@@ -107,7 +112,7 @@ bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value)
     struct lookup_entry *entry = find(t, key, &number);
 
     if (entry)
-        *value = entry->value;
+        *value = atomic_load_explicit(&entry->value, memory_order_relaxed);
     return entry;
 }
 
@@ -118,7 +123,7 @@ void lookup_put(struct lookup *t, uint64_t key, uint64_t value)
 
     if (take(t, key, RESERVED, &number, &entry) != LOOKUP_ADDED)
         return;
-    entry->value = value;
+    atomic_store_explicit(&entry->value, value, memory_order_relaxed);
     atomic_store_explicit(&entry->key, key, memory_order_release);
 }
 

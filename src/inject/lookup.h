@@ -15,7 +15,7 @@
 
 struct lookup_entry {
     _Atomic uint64_t key;
-    uint64_t value;
+    _Atomic uint64_t value; /* 0 until somebody gives it one */
 };
 
 struct lookup {
@@ -26,6 +26,9 @@ enum lookup_claim { LOOKUP_FULL = -1, LOOKUP_FOUND = 0, LOOKUP_ADDED = 1 };
 
 /* Add a key unless it is there; *number (from 1) is its entry. */
 enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number);
+/* The same, for who uses its value: unless LOOKUP_FULL. */
+enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *number,
+                                     struct lookup_entry **entry);
 bool lookup_remove(struct lookup *t, uint64_t key); /* false: it was not there */
 
 /* The same set used as a map: a value stands before its key can be found. No removal then. */

@@ -21,16 +21,17 @@ uint32_t stacks_number(struct thread *t, const uint64_t *frames, size_t count)
     uint64_t h = hash_of(frames, count, t->generation);
     struct numbered *near = &t->stacks[(h >> 20) % NUMBERED];
     uint32_t number;
-    enum lookup_claim claim;
+    struct lookup_entry *entry;
 
     if (near->hash == h)
         return (uint32_t)near->number;
-    claim = lookup_claim(&process.stacks, h, &number);
-    if (claim == LOOKUP_FULL)
+    if (lookup_claim_entry(&process.stacks, h, &number, &entry) == LOOKUP_FULL)
         return 0;
-    if (claim == LOOKUP_ADDED)
+    if (!buffer_knows(t, &entry->value)) {
         buffer_put(t, (uint64_t)number << 32 | (uint64_t)count << 5 | RING_STACK, frames, count,
                    NULL, 0);
+        buffer_told(t, &entry->value);
+    }
     *near = (struct numbered){h, number};
     return number;
 }

@@ -19,7 +19,8 @@
  *
  * A process is numbered by `next_process`, anew on fork and on exec. Stacks are numbered per
  * process; a forked child goes on with its parent's numbers, so a number that the child did not
- * define itself is the parent's.
+ * define itself is the parent's. The rings of a process are read tick by tick, but in any order
+ * within one: a thread that uses a number which another defined in that tick defines it as well.
  */
 #ifndef TRACE_RING_H
 #define TRACE_RING_H

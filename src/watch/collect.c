@@ -275,23 +275,34 @@ static uint64_t next_tick(const struct collect *c, const struct member *m)
     return least;
 }
 
-/* A program that writes as fast as we read, without a TICK, must not keep us: no more is read at once
+/* Read one tick of those rings of the process whose thread has shown itself, or has not; words. */
+static uint64_t read_tick(struct collect *c, const struct member *m, uint64_t tick, bool shown)
+{
+    uint64_t words = 0, got;
+
+    for (unsigned int i = 0; i < m->slot_count; i++) {
+        struct absorb_ring *r = c->states[m->slots[i]];
+
+        if (r->broken || !r->thread == shown || r->tick > tick || !has_words(r))
+            continue;
+        got = read_ring(c, m->slots[i], tick);
+        r->broken = !got; /* scribbled over by the program: nothing after it can be believed */
+        words += got;
+    }
+    return words;
+}
+
+/* New threads come last in a tick, after the stack that started them.
+ * A program that writes as fast as we read, without a TICK, must not keep us: no more is read at once
  * than what its rings could hold when we began.
  */
 static uint64_t read_member(struct collect *c, struct member *m, uint64_t last)
 {
-    uint64_t tick, words = 0, got, most = (uint64_t)m->slot_count * RING_WORDS;
+    uint64_t tick, words = 0, most = (uint64_t)m->slot_count * RING_WORDS;
 
     while (words < most && (tick = next_tick(c, m)) <= last && tick != UINT64_MAX) {
-        for (unsigned int i = 0; i < m->slot_count; i++) {
-            struct absorb_ring *r = c->states[m->slots[i]];
-
-            if (r->broken || r->tick > tick || !has_words(r))
-                continue;
-            got = read_ring(c, m->slots[i], tick);
-            r->broken = !got; /* scribbled over by the program: nothing after it can be believed */
-            words += got;
-        }
+        words += read_tick(c, m, tick, true);
+        words += read_tick(c, m, tick, false);
         if (next_tick(c, m) > tick)
             absorb_tick_end(&c->absorb, c->states[m->slots[0]]);
     }

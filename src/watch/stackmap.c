@@ -222,8 +222,10 @@ uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t paren
 void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
                      uint32_t number, const uint64_t *frames, size_t count)
 {
-    uint64_t stack = 0;
+    uint64_t stack = 0, known;
 
+    if (intmap_get(&p->numbers, number, &known))
+        return; /* by another thread */
     while (count-- > 0)
         stack = stackmap_push(m, s, stack, frame_number(m, p, s, frames[count]));
     intmap_put(&p->numbers, number, stack);

@@ -62,7 +62,7 @@ uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
                           struct trace_store *s, uint64_t address);
 uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t parent, uint64_t frame);
 
-/* A stack of the program: frames as in trace/ring.h, innermost first. */
+/* A stack of the program: frames as in trace/ring.h, innermost first. Several threads may tell it. */
 void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
                      uint32_t number, const uint64_t *frames, size_t count);
 
