@@ -51,6 +51,8 @@ static void add_copy(struct cpu_sums *s, const struct trace_event *ev)
     uint64_t milli = ev->present >= 4 && ev->copy.weight ? ev->copy.weight : 1000;
 
     s->copied = (uint64_t)(((unsigned __int128)ev->copy.bytes * milli + 500) / 1000);
+    s->copied_variance = (double)milli / 1000 * ((double)milli / 1000 - 1) *
+                         (double)ev->copy.bytes * (double)ev->copy.bytes;
     s->copies = 1;
 }
 
@@ -98,12 +100,18 @@ void cpu_sums_add(struct cpu_sums *to, const struct cpu_sums *from)
         to->cause_ns[i] += from->cause_ns[i];
     to->waits += from->waits;
     to->copied += from->copied;
+    to->copied_variance += from->copied_variance;
     to->copies += from->copies;
 }
 
 double cpu_sums_error(const struct cpu_sums *s)
 {
     return s->ns ? sqrt(s->squares) / (double)s->ns * 100 : 0;
+}
+
+double cpu_sums_copied_error(const struct cpu_sums *s)
+{
+    return s->copied ? sqrt(s->copied_variance) / (double)s->copied * 100 : 0;
 }
 
 const char *cpu_time_cause(unsigned int cause)

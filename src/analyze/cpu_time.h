@@ -24,6 +24,7 @@ struct cpu_sums {
     uint64_t cause_ns[CPU_TIME_CAUSES];
     uint64_t waits;
     uint64_t copied; /* bytes */
+    double copied_variance;
     uint64_t copies; /* records */
 };
 
@@ -48,6 +49,9 @@ void cpu_time_free(struct cpu_time *c);
 void cpu_sums_add(struct cpu_sums *to, const struct cpu_sums *from);
 /* The standard error in percent of the CPU time; 0: there was none. */
 double cpu_sums_error(const struct cpu_sums *s);
+
+/* The same of the copied bytes. */
+double cpu_sums_copied_error(const struct cpu_sums *s);
 
 /* "sleep", "poll", "io", "lock", "gil", "queue", "child", "other"; NULL: no such cause. */
 const char *cpu_time_cause(unsigned int cause);

@@ -5,12 +5,25 @@
 
 const struct question *const questions[] = {
     // clang-format off: one a line, so that a new one is one line
-    &question_summary,  &question_lines,     &question_functions,
-    &question_cpu,      &question_waits,     &question_peak,
-    &question_leaks,    &question_temporary, &question_sites,
-    &question_tree,     &question_histogram, &question_threads,
-    &question_regions,  &question_resident,  &question_processes,
-    &question_timeline, &question_resources, NULL,
+    &question_summary,
+    &question_lines,
+    &question_functions,
+    &question_cpu,
+    &question_copies,
+    &question_waits,
+    &question_peak,
+    &question_leaks,
+    &question_temporary,
+    &question_sites,
+    &question_tree,
+    &question_histogram,
+    &question_threads,
+    &question_regions,
+    &question_resident,
+    &question_processes,
+    &question_timeline,
+    &question_resources,
+    NULL,
     // clang-format on
 };
 

@@ -40,8 +40,8 @@ struct question {
 
 extern const struct question question_cpu, question_summary, question_processes, question_timeline,
     question_resources, question_peak, question_leaks, question_temporary, question_sites,
-    question_resident, question_tree, question_histogram, question_threads, question_lines,
-    question_functions, question_waits, question_regions;
+    question_resident, question_tree, question_copies, question_histogram, question_threads,
+    question_lines, question_functions, question_waits, question_regions;
 
 /* NULL-terminated; the first is the default. */
 extern const struct question *const questions[];

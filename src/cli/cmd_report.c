@@ -241,6 +241,8 @@ const struct command cmd_report = {
         "and freed, and its CPU time).\n\n"
         "Of CPU time: cpu (which functions use CPU time, in Python, in native code and in the "
         "kernel).\n\n"
+        "Of copies: copies (which lines copy memory, how much, and the CPU time that it takes; how much "
+        "is known of recordings made with --copies).\n\n"
         "Of what the program says of itself: regions (the named spans of the program: count, "
         "times, CPU, memory).\n\n"
         "What leaks shows of Python is what was alive before the interpreter freed all it had. It "

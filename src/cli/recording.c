@@ -88,7 +88,8 @@ int recording_open(const struct recording *r, const char *path, struct watch_opt
                                   .sample_mean = r->sample_mean,
                                   .depth = (uint32_t)r->depth,
                                   .wants = (r->native ? 0u : RING_WANTS_PYTHON) |
-                                           (r->no_cpu ? 0u : RING_WANTS_CPU) | RING_WANTS_WAITS,
+                                           (r->no_cpu ? 0u : RING_WANTS_CPU) | RING_WANTS_WAITS |
+                                           (r->copies ? RING_WANTS_COPIES : 0u),
                                   .cpu_ns = r->cpu_ns};
     const char *mode = r->cpu_only ? "no" : r->exact ? "exact" : "sampled";
     struct err later;
@@ -107,6 +108,8 @@ int recording_open(const struct recording *r, const char *path, struct watch_opt
     trace_store_fact(w->store, TRACE_OF_RUN, 0, "recorded", mode, strlen(mode));
     if (!r->no_cpu)
         trace_store_fact(w->store, TRACE_OF_RUN, 0, "cpu", "sampled", 7);
+    if (r->copies)
+        trace_store_fact(w->store, TRACE_OF_RUN, 0, "copies", "sampled", 7);
     if (r->paused)
         collect_pause(w->collect, true);
     return 0;

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 struct recording {
-    bool exact, quiet, no_names, native, paused, no_cpu, cpu_only;
+    bool exact, quiet, no_names, native, paused, no_cpu, cpu_only, copies;
     const char *output;
     uint64_t sample_mean, depth, interval_ns, cpu_ns; /* 0: as it is when not given */
 };
@@ -34,6 +34,9 @@ struct recording {
      "no-cpu", NULL},                                                                              \
     {0, "cpu-only", NULL, &(r).cpu_only, NULL, "Sample CPU time and record no allocations",        \
      "exact sample no-cpu", NULL},                                                                 \
+    {0, "copies", NULL, &(r).copies, NULL,                                                         \
+     "Sample which lines copy memory with memcpy and memmove, once per MiB on average", NULL,      \
+     NULL},                                                                                        \
     {0, "interval", "TIME", &(r).interval_ns, recording_parse_interval,                            \
      "Time between samples of the processes: 100 (ms), 50ms, 0.05s; 100 ms when not given", NULL,  \
      NULL},                                                                                        \

@@ -7,6 +7,7 @@
  */
 #include "inject/got.h"
 
+#include "inject/copies.h"
 #include "inject/elf.h"
 #include "inject/real.h"
 #include "inject/state.h"
@@ -116,13 +117,14 @@ static OUTLINE void *look_up_ours(void *handle, const char *name)
     return found;
 }
 
-/* For programs that we are not preloaded into: they look a function up once a library is there. The
+/* For programs that we are not preloaded into, and such whose copies are recorded: they look a
+ * function up once a library is there. The
  * answer may depend on who asks; then this is a jump.
  */
 static void *look_up(void *handle, const char *name)
 {
     got_catch_up();
-    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !got_taken_over())
         return real.dlsym(handle, name);
     return look_up_ours(handle, name);
 }
@@ -145,7 +147,9 @@ static struct objects {
     size_t count;
 } noted, seen;
 static struct space space;
-static _Atomic bool looking, more, expected, unloaded, taken_over;
+static struct got_hook copying_hooks[COPIES_HOOKS + 1]; /* and dlsym, for what is loaded later */
+static struct space copying;                            /* what else is of interest in the first */
+static _Atomic bool looking, more, expected, unloaded, taken_over, elsewhere;
 static bool giving_back;
 
 /* What was written where */
@@ -164,14 +168,15 @@ static struct slot *slot_of(uintptr_t at)
 }
 
 /* The value that belongs there instead; false: leave it. */
-static bool wanted(uintptr_t at, uintptr_t is, size_t hook, bool unbound, uintptr_t *value)
+static bool wanted(const struct space *w, uintptr_t at, uintptr_t is, size_t hook, bool unbound,
+                   uintptr_t *value)
 {
-    uintptr_t ours = space.hooks[hook].ours, theirs = space.reals[hook];
+    uintptr_t ours = w->hooks[hook].ours, theirs = w->reals[hook];
     struct slot *s;
 
     if (giving_back ? is != ours : is == ours || (is != theirs && !unbound) || !theirs)
         return false;
-    if (unbound && !giving_back && !space.alone[hook] && !got_taken_over())
+    if (unbound && !giving_back && !w->alone[hook] && !got_taken_over())
         return false; /* which one it would be bound to is not known */
     s = slot_of(at);
     if (!s || (giving_back && !s->at))
@@ -199,12 +204,11 @@ static bool protect(const struct elf *e, int protection)
                                 (long)(e->relro_to - e->relro_from), protection, 0, 0, 0));
 }
 
-static size_t hook_named(const char *name)
+static size_t hook_named(const struct space *w, const char *name)
 {
     size_t i = 0;
 
-    while (i < space.count &&
-           (space.hooks[i].name[0] != name[0] || strcmp(space.hooks[i].name, name) != 0))
+    while (i < w->count && (w->hooks[i].name[0] != name[0] || strcmp(w->hooks[i].name, name) != 0))
         i++;
     return i;
 }
@@ -218,8 +222,8 @@ static bool is_unbound(const struct link_map *map, uint32_t type, uintptr_t is)
            _dl_find_object((void *)is, &there) == 0 && here.dlfo_link_map == there.dlfo_link_map;
 }
 
-static void relocate(const struct elf *e, const struct link_map *map, const Elf64_Rela *r,
-                     bool *opened)
+static void relocate(const struct space *w, const struct elf *e, const struct link_map *map,
+                     const Elf64_Rela *r, bool *opened)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
     const Elf64_Sym *symbol = &e->symbols[ELF64_R_SYM(r->r_info)];
@@ -230,25 +234,25 @@ static void relocate(const struct elf *e, const struct link_map *map, const Elf6
     if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
         (type != R_X86_64_64 || r->r_addend))
         return;
-    hook = hook_named(e->strings + symbol->st_name);
-    if (hook == space.count || at & 7)
+    hook = hook_named(w, e->strings + symbol->st_name);
+    if (hook == w->count || at & 7)
         return;
     is = atomic_load_explicit((_Atomic uintptr_t *)at, memory_order_relaxed);
     unbound = symbol->st_shndx == SHN_UNDEF && is_unbound(map, type, is);
-    if (!wanted(at, is, hook, unbound, &value))
+    if (!wanted(w, at, is, hook, unbound, &value))
         return;
     if (is_read_only(e, at) && !*opened && !(*opened = protect(e, PROT_READ | PROT_WRITE)))
         return;
     atomic_store_explicit((_Atomic uintptr_t *)at, value, memory_order_release);
 }
 
-static void relocate_all(const struct elf *e, const struct link_map *map)
+static void relocate_all(const struct space *w, const struct elf *e, const struct link_map *map)
 {
     bool opened = false;
 
     for (unsigned int t = 0; t < 2; t++)
         for (size_t i = 0; i < e->counts[t]; i++)
-            relocate(e, map, &e->relocations[t][i], &opened);
+            relocate(w, e, map, &e->relocations[t][i], &opened);
     if (opened)
         protect(e, PROT_READ);
 }
@@ -312,11 +316,40 @@ static void find_reals(const struct link_map *first)
     }
 }
 
+static bool is_home(const struct link_map *map, uintptr_t function)
+{
+    struct dl_find_object o;
+
+    return _dl_find_object((void *)function, &o) == 0 && o.dlfo_link_map == map;
+}
+
+/* Which of its functions libc uses for copies it says at run time, so they are known already; does
+ * anybody else define one of that name?
+ */
+static void enter_copying(const struct link_map *first)
+{
+    struct elf e;
+
+    for (size_t i = 0; i < copying.count; i++)
+        copying.alone[i] = true;
+    for (const struct link_map *map = first; map && copying.count; map = map->l_next) {
+        if (is_ours(map) || !elf_open(&e, map))
+            continue;
+        for (size_t i = 0; i < copying.count; i++)
+            if (elf_find(&e, copying.hooks[i].name) && !is_home(map, copying.reals[i]))
+                copying.alone[i] = false;
+    }
+}
+
 static void enter_space(const struct link_map *first, unsigned int place)
 {
     space.count = 0;
+    if (place == 0)
+        enter_copying(first);
     if (place > NAMESPACES)
         return; /* more namespaces than we have functions for: they are not recorded */
+    if (!atomic_load(&elsewhere) && !giving_back)
+        return; /* all are bound to us anyway */
     space.hooks = place ? namespaces[place - 1] : hooks;
     space.count = place ? NAMESPACE_HOOKS : HOOKS;
     find_reals(first);
@@ -328,12 +361,15 @@ static void visit(const struct link_map *map, unsigned int place)
 {
     struct elf e;
 
-    (void)place;
-    if (!space.count || is_ours(map) || !has(&noted, map) || (has(&seen, map) && !giving_back))
+    if ((!space.count && !copying.count) || is_ours(map) || !has(&noted, map) ||
+        (has(&seen, map) && !giving_back))
         return;
     add(&seen, map);
-    if (elf_open(&e, map) && !elf_find(&e, "__tls_get_addr")) /* not the loader itself */
-        relocate_all(&e, map);
+    if (!elf_open(&e, map) || elf_find(&e, "__tls_get_addr")) /* the loader itself */
+        return;
+    relocate_all(&space, &e, map);
+    if (place == 0)
+        relocate_all(&copying, &e, map);
 }
 
 static int note_all(struct dl_phdr_info *info, size_t size, void *context)
@@ -390,6 +426,7 @@ static int find_all(struct dl_phdr_info *info, size_t size, void *context)
 void got_take_over(void)
 {
     real_now();
+    atomic_store(&elsewhere, true);
     dl_iterate_phdr(find_all, NULL);
     atomic_store(&taken_over, true);
     got_unloaded();
@@ -401,13 +438,37 @@ bool got_taken_over(void)
     return atomic_load_explicit(&taken_over, memory_order_relaxed);
 }
 
-void got_loaded(void)
+void got_copies(void)
 {
+    if (!copies_start())
+        return;
+    for (size_t i = 0; i < COPIES_HOOKS; i++) {
+        copying_hooks[i] = copies_hooks[i];
+        copying.reals[i] = copies_real(i);
+    }
+    copying_hooks[COPIES_HOOKS] = (struct got_hook){"dlsym", (uintptr_t)look_up};
+    copying.reals[COPIES_HOOKS] = (uintptr_t)real.dlsym;
+    copying.hooks = copying_hooks;
+    copying.count = COPIES_HOOKS + 1;
     look();
 }
 
-void got_expect(void)
+bool got_copying(void)
 {
+    return copying.count != 0;
+}
+
+void got_loaded(bool bound_elsewhere)
+{
+    if (bound_elsewhere)
+        atomic_store(&elsewhere, true);
+    look();
+}
+
+void got_expect(bool bound_elsewhere)
+{
+    if (bound_elsewhere)
+        atomic_store(&elsewhere, true);
     atomic_store(&expected, true);
 }
 
@@ -434,8 +495,10 @@ void got_give_back(void)
     wait_for_loaders();
     dl_iterate_phdr(visit_all, NULL);
     giving_back = false;
+    copying.count = 0;
     got_unloaded();
     atomic_store(&taken_over, false);
+    atomic_store(&elsewhere, false);
     atomic_store(&looking, false);
 }
 

@@ -28,13 +28,19 @@ void namespaces_real(unsigned int place, unsigned int hook, uintptr_t address);
 /* All objects there are: find the functions that the program really uses, and take their place. */
 void got_take_over(void);
 
-/* Objects have come: look at those that were not seen yet, if we have any business with them. */
-void got_loaded(void);
+/* The program's copies, if they are wanted: see copies.h. */
+void got_copies(void);
+bool got_copying(void);
+
+/* Objects have come: look at those that were not seen yet, if we have any business with them; bound
+ * to others than us, or for their copies alone.
+ */
+void got_loaded(bool bound_elsewhere);
 /* Objects have gone: what was seen at their addresses may be something else next time. */
 void got_unloaded(void);
 /* Somebody else may have loaded something, we could not look then: look now. */
 void got_catch_up(void);
-void got_expect(void);
+void got_expect(bool bound_elsewhere);
 
 bool got_taken_over(void);
 

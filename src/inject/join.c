@@ -16,6 +16,7 @@ EXPORT int tidemark_join(const char *ring)
     int kept = errno, failed = process_join(ring);
 
     if (!failed) {
+        got_copies();
         got_take_over();
         python_start();
         event_start(); /* the process shows itself, should it never allocate */

@@ -23,6 +23,7 @@ __attribute__((constructor)) static void start(void)
     event_start();
     python_start();
     pymem_start();
+    got_copies();
 }
 
 /* The program ends: what its last thread has used since its last sample. */
@@ -49,11 +50,16 @@ static bool caller_matters(const char *file, const void *caller)
            elf_open(&e, where.dlfo_link_map) && e.own_paths;
 }
 
-/* Only what would not be bound to us anyway is looked at. */
+static bool bound_elsewhere(int flags)
+{
+    return flags & RTLD_DEEPBIND || got_taken_over();
+}
+
+/* Only what would not be bound to us anyway is looked at, and what may copy. */
 static bool of_interest(int flags)
 {
     return process_recorded() && !(flags & RTLD_NOLOAD) &&
-           (flags & RTLD_DEEPBIND || got_taken_over());
+           (bound_elsewhere(flags) || got_copying());
 }
 
 static OUTLINE void *open_and_look(const char *file, int flags)
@@ -61,7 +67,7 @@ static OUTLINE void *open_and_look(const char *file, int flags)
     void *handle = real.dlopen(file, flags);
 
     if (handle)
-        got_loaded();
+        got_loaded(bound_elsewhere(flags));
     return handle;
 }
 
@@ -72,7 +78,7 @@ EXPORT void *dlopen(const char *file, int flags)
         return real.dlopen(file, flags);
     if (!caller_matters(file, __builtin_return_address(0)))
         return open_and_look(file, flags);
-    got_expect();
+    got_expect(bound_elsewhere(flags));
     return real.dlopen(file, flags);
 }
 
@@ -81,7 +87,7 @@ static OUTLINE void *open_space_and_look(Lmid_t space, const char *file, int fla
     void *handle = real.dlmopen(space, file, flags);
 
     if (handle)
-        got_loaded();
+        got_loaded(true);
     return handle;
 }
 

@@ -36,8 +36,8 @@ static uint64_t random_bits(void)
     return local.random = x;
 }
 
-/* -ln(u) for u uniform in (0, 1]; the series of atanh, good to 1e-7. */
-static double exponential(void)
+/* -ln(u); the series of atanh, good to 1e-7. */
+double sample_exponential(void)
 {
     uint64_t bits = (random_bits() >> 11) + 1; /* 1 .. 2^53 */
     int exponent = 63 - __builtin_clzll(bits);
@@ -53,7 +53,7 @@ static double exponential(void)
 static void draw(void)
 {
     drawn_with = mean_now();
-    local.left = (int64_t)(exponential() * (double)drawn_with) + 1;
+    local.left = (int64_t)(sample_exponential() * (double)drawn_with) + 1;
 }
 
 void sample_sync(uint32_t mode)

@@ -32,6 +32,9 @@ static inline bool sample_marked(const void *p)
 /* The thread's countdown for the mode that is on now. */
 void sample_sync(uint32_t mode);
 
+/* -ln(u) for u uniform in (0, 1], of this thread. */
+double sample_exponential(void);
+
 /* The countdown has passed zero: the mean that this sample was drawn with; draws the next. */
 uint64_t sample_next(void);
 
