@@ -6,11 +6,10 @@ import pathlib
 import runpy
 import shutil
 import subprocess
-import sys
 
 import pytest
 
-from pythons import script
+from pythons import every_python, script
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3"
@@ -183,21 +182,36 @@ shown = bytearray(20 << 20)
     assert not any(s >> 20 == 40 for s in sizes)
 
 
-def test_it_installs(tmp_path):
-    source, where = tmp_path / "source", tmp_path / "site"
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The package as pip makes it from the source."""
+    source = tmp_path_factory.mktemp("source")
     shutil.copytree(ROOT / "python", source / "python")
     for name in ("pyproject.toml", "setup.cfg"):
         shutil.copy(ROOT / name, source)
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",
-                           "--no-build-isolation", "--target", where, source], capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run([PYTHON, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation",
+                           "--wheel-dir", source, source], capture_output=True, text=True,
+                          timeout=120, check=False)
     if "No module named pip" in done.stderr:
         pytest.skip("pip is not installed")
     assert done.returncode == 0, done.stderr
-    said = subprocess.run([PYTHON, "-c", "import tidemark; print(tidemark.__file__)"],
-                          env={**os.environ, "PYTHONPATH": str(where)}, capture_output=True,
-                          text=True, timeout=60, check=True)
-    assert said.stdout.startswith(str(where))
+    made, = source.glob("*.whl")
+    assert made.name.endswith("-py3-none-any.whl")
+    return made
+
+
+@every_python
+def test_it_installs(wheel, tmp_path, python):
+    done = subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index",
+                           "--target", tmp_path, wheel], capture_output=True, text=True,
+                          timeout=120, check=False)
+    if "No module named pip" in done.stderr:
+        pytest.skip("pip is not installed")
+    assert done.returncode == 0, done.stderr
+    code = "import tidemark, tidemark._annotated; print(tidemark.__file__)"
+    said = subprocess.run([python, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)},
+                          capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout.startswith(str(tmp_path))
 
 
 def regions(run, tmp_path, *how):
