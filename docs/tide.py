@@ -63,7 +63,8 @@ METRIC_RUNS: dict[int, str] = {
     " disk_read_bytes disk_write_bytes machine_switches",
     128: "cgroup_current cgroup_peak cgroup_oom_kills",
     160: "device_used device_total device_busy",
-    192: "peak_lower peak_upper peak_pss processes exit_status",
+    192: "peak_lower peak_upper peak_pss processes exit_status resident_heap resident_stack"
+    " resident_data resident_file resident_shared resident_anon",
 }
 METRICS = {first + i: n for first, run in METRIC_RUNS.items() for i, n in enumerate(run.split())}
 

@@ -21,6 +21,8 @@
 #define RSS_PER_HEAP 3.0 /* largest resident memory to largest heap */
 #define RSS_LEAST (64u << 20)
 #define MANY_MAPS 10000
+#define MUCH_FREE 50.0 /* percent of the [heap] that is resident */
+#define FREE_LEAST (16u << 20)
 
 static const struct table_column site_columns[] = {
     {"bytes", UNIT_BYTES},           {"percent", UNIT_PERCENT}, {"blocks", UNIT_COUNT},
@@ -206,6 +208,22 @@ static void say_resident(struct odd *o)
         "resident");
 }
 
+static void say_fragments(struct odd *o, const struct heap_summary_held *h)
+{
+    char idle[TEXT_SIZE], held[TEXT_SIZE];
+    uint64_t bytes = h->held > h->live ? h->held - h->live : 0;
+    double share = h->held ? (double)bytes / (double)h->held * 100 : 0;
+
+    if (!h->known || bytes < FREE_LEAST || share < MUCH_FREE)
+        return;
+    say(o,
+        arena_printf(o->answer->arena,
+                     "at least %s, %.0f %% of the %s that malloc held in its heap, were free but "
+                     "not given back: fragmentation",
+                     text_size(idle, bytes), share, text_size(held, h->held)),
+        "resident");
+}
+
 /* A process that ran before, or went on while nothing was recorded, has blocks that nobody saw. */
 static bool is_expected(const struct run *r)
 {
@@ -232,7 +250,7 @@ static void say_records(struct odd *o)
             NULL);
 }
 
-void heap_summary_tables(struct answer *a, struct heap *h)
+void heap_summary_tables(struct answer *a, struct heap *h, const struct heap_summary_held *held)
 {
     struct odd o = {.answer = a, .heap = h};
 
@@ -242,5 +260,6 @@ void heap_summary_tables(struct answer *a, struct heap *h)
     say_temporary(&o);
     say_faults(&o);
     say_resident(&o);
+    say_fragments(&o, held);
     say_records(&o);
 }

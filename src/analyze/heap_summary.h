@@ -7,7 +7,15 @@
 /* Lines for the table of facts. */
 void heap_summary_facts(struct answer *a, struct table *facts, const struct heap *h);
 
+/* The kernel's [heap], when it was last looked into. `live` is all that was alive there and elsewhere,
+ * so what is free in it is more than held - live.
+ */
+struct heap_summary_held {
+    bool known;
+    uint64_t held, live;
+};
+
 /* The tables "peak_sites", the largest sites at the peak, and "odd", what deserves a look. */
-void heap_summary_tables(struct answer *a, struct heap *h);
+void heap_summary_tables(struct answer *a, struct heap *h, const struct heap_summary_held *held);
 
 #endif

@@ -11,7 +11,7 @@ unsigned int metrics_place(uint64_t metric)
                   {64, 32, 0},
                   {128, 32, 0},
                   {160, 32, 0},
-                  {192, 8, METRICS_OF_PROCESS}};
+                  {192, 16, METRICS_OF_PROCESS}};
 
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
         if (metric >= ranges[i].first && metric - ranges[i].first < ranges[i].count)
@@ -23,7 +23,7 @@ bool metrics_belong(uint64_t subject, uint64_t metric)
 {
     switch (subject) {
     case TRACE_OF_RUN:
-        return metric < METRICS_OF_PROCESS || (metric >= 192 && metric < 200);
+        return metric < METRICS_OF_PROCESS || (metric >= 192 && metric < 208);
     case TRACE_OF_PROCESS:
         return metric < METRICS_OF_PROCESS;
     case TRACE_OF_MACHINE:
@@ -67,7 +67,7 @@ bool metrics_get(const struct metrics *m, enum trace_metric metric, uint64_t *va
 void metrics_set(struct metrics *m, unsigned int place, uint64_t value)
 {
     m->value[place] = value;
-    m->present |= 1u << place;
+    m->present |= 1ull << place;
 }
 
 void metrics_raise(struct metrics *m, unsigned int place, uint64_t value)

@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 #define METRICS_OF_PROCESS 24 /* metrics of a process are below this */
-#define METRICS_ROOM 32
+#define METRICS_ROOM 40
 
-/* Metrics of a process take the first 24 places, those of the run alone the last 8; machine,
+/* Metrics of a process take the first 24 places, those of the run alone the last 16; machine,
  * control group and device have a range of their own, so each needs a set of its own.
  */
 struct metrics {
     uint64_t value[METRICS_ROOM];
-    uint32_t present; /* bit i: value[i] is known */
+    uint64_t present; /* bit i: value[i] is known */
 };
 
 /* The place of a metric in a set; METRICS_ROOM: it has none. */

@@ -81,9 +81,9 @@ static void contribute(struct run *r, unsigned int i, const uint64_t *old, const
     r->sum.value[i] += (new ? *new : 0) - (old ? *old : 0);
     r->sum_mib.value[i] += (new ? *new >> 20 : 0) - (old ? *old >> 20 : 0);
     if (*holders)
-        r->sum.present |= 1u << i;
+        r->sum.present |= 1ull << i;
     else
-        r->sum.present &= ~(1u << i);
+        r->sum.present &= ~(1ull << i);
     r->sum_mib.present = r->sum.present;
 }
 
@@ -182,7 +182,7 @@ static void on_process_end(struct run *r, const struct trace_event *ev)
     for (unsigned int i = 0; i < METRICS_OF_PROCESS; i++)
         if (!metrics_counter(i) && metrics_has(&p->now, i)) {
             contribute(r, i, &p->now.value[i], NULL);
-            p->now.present &= ~(1u << i);
+            p->now.present &= ~(1ull << i);
         }
 }
 

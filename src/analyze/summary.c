@@ -54,6 +54,7 @@ struct summary {
     struct points points;
     struct heap heap; /* with the run in it */
     struct heap_points heap_points;
+    struct heap_summary_held held;
     struct range rss, vsz, machine;
 };
 
@@ -65,6 +66,14 @@ static void range_add(struct range *g, uint64_t value)
         g->most = value;
     g->count++;
     g->sum += value;
+}
+
+static void look_what_is_held(struct summary *s, const struct run *r, const struct table_cell *live)
+{
+    uint64_t held;
+
+    if (live->present && metrics_get(&r->tree, METRIC_RESIDENT_HEAP, &held))
+        s->held = (struct heap_summary_held){true, held, live->number};
 }
 
 static void on_tick(const struct run *r, uint64_t time_ns, void *context)
@@ -91,8 +100,10 @@ static void on_tick(const struct run *r, uint64_t time_ns, void *context)
     cells_tree(&c[2], r, METRIC_PSS);
     cells_tree(&c[3], r, METRIC_PROCESSES);
     cells_percent(&c[4], r->percent_known, r->percent);
-    if (s->heap.any)
+    if (s->heap.any) {
         heap_points_cell(&s->heap_points, &c[HEAP_COLUMN], time_ns);
+        look_what_is_held(s, r, &c[HEAP_COLUMN]);
+    }
     points_done(&s->points);
 }
 
@@ -404,7 +415,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
     add_processes(&s);
     end_timeline(&s);
     if (s.heap.any)
-        heap_summary_tables(a, &s.heap);
+        heap_summary_tables(a, &s.heap, &s.held);
     add_alerts(&s);
     add_losses(&s);
     add_devices(&s);

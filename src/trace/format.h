@@ -307,7 +307,13 @@ enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_
     X(PEAK_UPPER, 193, "peak_upper", BYTES, 0) /* and at most; absent: not known */                \
     X(PEAK_PSS, 194, "peak_pss", BYTES, 0)                                                         \
     X(PROCESSES, 195, "processes", COUNT, 0)                                                       \
-    X(EXIT_STATUS, 196, "exit_status", COUNT, 0)
+    X(EXIT_STATUS, 196, "exit_status", COUNT, 0)                                                   \
+    X(RESIDENT_HEAP, 197, "resident_heap", BYTES, 0) /* the kernel's [heap] */                     \
+    X(RESIDENT_STACK, 198, "resident_stack", BYTES, 0)                                             \
+    X(RESIDENT_DATA, 199, "resident_data", BYTES, 0) /* of programs and libraries */               \
+    X(RESIDENT_FILE, 200, "resident_file", BYTES, 0)                                               \
+    X(RESIDENT_SHARED, 201, "resident_shared", BYTES, 0)                                           \
+    X(RESIDENT_ANON, 202, "resident_anon", BYTES, 0) /* the rest */
 
 enum trace_metric {
 #define X(name, number, text, unit, cumulative) METRIC_##name = number,

@@ -55,9 +55,10 @@ struct absorb_ring {
     uint32_t thread; /* number in the trace; 0: not yet seen */
     uint32_t order;  /* allocations it made */
     uint32_t tid;
-    uint64_t born_ns;       /* when this thread showed itself */
-    struct regions regions; /* that this thread has opened */
-    uint64_t freed;         /* the last free, in case it is taken back */
+    uint64_t stack_low, stack_bytes; /* of this thread; 0 bytes: not known, or it has ended */
+    uint64_t born_ns;                /* when this thread showed itself */
+    struct regions regions;          /* that this thread has opened */
+    uint64_t freed;                  /* the last free, in case it is taken back */
     struct block freed_block;
     uint64_t unmapped, unmapped_bytes, unmapped_ns; /* an unmap that may be taken back */
     uint64_t cpu_stack;                             /* where its last CPU sample was */

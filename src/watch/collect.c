@@ -137,6 +137,29 @@ void collect_each(const struct collect *c, void (*visit)(void *context, int pid)
             visit(context, (int)m->process.pid);
 }
 
+static size_t stacks_of(const struct collect *c, const struct member *m,
+                        struct residence_stack *out, size_t most)
+{
+    size_t count = 0;
+
+    for (unsigned int i = 0; i < m->slot_count && count < most; i++) {
+        const struct absorb_ring *r = c->states[m->slots[i]];
+
+        if (r->stack_bytes && r->tid != m->process.pid)
+            out[count++] = (struct residence_stack){r->stack_low, r->stack_bytes};
+    }
+    return count;
+}
+
+size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *out, size_t most)
+{
+    for (const struct member *m = c->members; m; m = m->next) {
+        if (!m->ended && !m->gone && m->process.pid == (uint32_t)pid)
+            return stacks_of(c, m, out, most);
+    }
+    return 0;
+}
+
 unsigned int collect_processes(const struct collect *c)
 {
     return c->alive;

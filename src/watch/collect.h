@@ -11,6 +11,7 @@
 #include "trace/ring.h"
 #include "trace/store.h"
 #include "watch/absorb.h"
+#include "watch/residence.h"
 
 struct collect;
 
@@ -51,6 +52,9 @@ const char *collect_ring(const struct collect *c);
 
 /* Call `visit` for every process that is being recorded. */
 void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context);
+
+/* The stacks of a process's threads but the first, as far as they are known; how many, at most `most`. */
+size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *out, size_t most);
 
 /* Read what is there. How long to wait until the next call, in microseconds. */
 unsigned int collect_pass(struct collect *c);

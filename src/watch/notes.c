@@ -83,6 +83,8 @@ static bool take_thread(struct absorb *a, struct absorb_ring *r, const uint64_t 
     r->thread = (uint32_t)fields.thread;
     r->tid = (uint32_t)fields.tid;
     r->born_ns = r->tick;
+    r->stack_low = w[1];
+    r->stack_bytes = w[2];
     r->order = 0;
     put(a, TRACE_THREAD, r->tick, &fields, 7);
     return true;
@@ -314,6 +316,7 @@ static bool take_thread_end(struct absorb *a, struct absorb_ring *r)
 
     while ((region = regions_left(&r->regions)))
         end_region(a, r, region);
+    r->stack_bytes = 0;
     put(a, TRACE_THREAD_END, r->tick, &fields, 1);
     return true;
 }

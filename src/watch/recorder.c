@@ -166,6 +166,16 @@ static void put_process(struct recorder *r, uint64_t time_ns, uint64_t tick_ns, 
     put_sample(r, time_ns, TRACE_OF_PROCESS, process, p.pair, p.count);
 }
 
+static void add_residence(struct pairs *p, const struct residence *r)
+{
+    add(p, METRIC_RESIDENT_HEAP, r->heap);
+    add(p, METRIC_RESIDENT_STACK, r->stack);
+    add(p, METRIC_RESIDENT_DATA, r->data);
+    add(p, METRIC_RESIDENT_FILE, r->file);
+    add(p, METRIC_RESIDENT_SHARED, r->shared);
+    add(p, METRIC_RESIDENT_ANON, r->anon);
+}
+
 void recorder_tick(struct recorder *r, const struct tree *t, const struct machine_sample *m)
 {
     uint64_t tick_ns = SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK), now;
@@ -182,6 +192,8 @@ void recorder_tick(struct recorder *r, const struct tree *t, const struct machin
     add(&p, METRIC_VSZ, t->vsz);
     add(&p, METRIC_PSS, t->pss);
     add(&p, METRIC_PROCESSES, (uint64_t)t->alive);
+    if (t->resided)
+        add_residence(&p, &t->residence);
     put_sample(r, now, TRACE_OF_RUN, 0, p.pair, p.count);
     put_sample(r, now, TRACE_OF_MACHINE, 0, m->pairs, m->count);
     if (now - r->flushed_ns > SECOND_NS) {

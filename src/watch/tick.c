@@ -2,6 +2,7 @@
 #include "watch/watcher.h"
 
 #include "base/memory.h"
+#include "watch/collect.h"
 
 #include <signal.h>
 #include <string.h>
@@ -14,6 +15,12 @@
 #define PSS_SHARE 100u        /* proportional sizes may take one part in this many of the time */
 #define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
 #define KILL_NS (2u * SECOND_NS)
+#define RESIDED_SHARE 100u        /* what is resident: one part in this many of the time, */
+#define RESIDED_GROWN_SHARE 20u   /* or, when more is resident than ever before, in this many */
+#define RESIDED_GROWTH 10u        /* that is, more by one part in this many */
+#define RESIDED_MOST (8ull << 30) /* above it the question would hold up the target */
+#define RESIDED_PROCESSES 64
+#define RESIDED_THREADS 512
 
 void tick_alert(struct watcher *w, uint64_t total, bool between)
 {
@@ -115,6 +122,43 @@ static void read_pss(struct watcher *w)
     w->result->pss_rounds++;
 }
 
+static bool read_residence(struct watcher *w)
+{
+    struct residence_stack stacks[RESIDED_THREADS];
+    struct tree *t = &w->tree;
+
+    t->residence = (struct residence){0};
+    for (int i = 0; i < t->live_count; i++) {
+        int pid = t->live[i].proc.pid;
+
+        if (!t->live[i].zombie &&
+            !residence_add(&t->residence, pid, stacks,
+                           collect_stacks(w->o->collect, pid, stacks, RESIDED_THREADS)))
+            return false;
+    }
+    return true;
+}
+
+/* What is resident where: rationed like proportional sizes. */
+static void look_what_resides(struct watcher *w)
+{
+    struct tree *t = &w->tree;
+    uint64_t since = t->now_ns - w->resided_ns, cost = w->resided_cost_ns;
+    bool grown = t->rss > w->resided_rss + w->resided_rss / RESIDED_GROWTH;
+
+    t->resided = false;
+    if (!w->o->collect || t->rss > RESIDED_MOST || t->alive > RESIDED_PROCESSES)
+        return;
+    if (!(grown && since >= cost * RESIDED_GROWN_SHARE) &&
+        (since < SECOND_NS || since < cost * RESIDED_SHARE))
+        return;
+    t->resided = read_residence(w);
+    if (t->rss > w->resided_rss)
+        w->resided_rss = t->rss;
+    w->resided_ns = t->now_ns;
+    w->resided_cost_ns = watcher_mono() - t->now_ns;
+}
+
 static void read_machine(struct watcher *w)
 {
     bool recording = w->recorder.store != NULL;
@@ -143,6 +187,7 @@ static void take_sample(struct watcher *w)
         w->result->rss = (struct watch_range){0}; /* the first one may have met the loader */
     watcher_range(&w->result->rss, t->rss);
     read_pss(w);
+    look_what_resides(w);
     read_machine(w);
     keep_point(w);
     recorder_tick(&w->recorder, t, &w->sample);

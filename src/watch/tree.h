@@ -11,6 +11,7 @@
 #include "trace/format.h"
 #include "watch/bound.h"
 #include "watch/procfs.h"
+#include "watch/residence.h"
 
 struct tree_live {
     int index; /* in tree.all */
@@ -58,7 +59,9 @@ struct tree {
     int live_count, live_room;
     struct bound bound;
     uint64_t rss, vsz, pss; /* sums at the last tick */
-    int alive;              /* processes in those sums */
+    bool resided;           /* the next was read at the last tick */
+    struct residence residence;
+    int alive; /* processes in those sums */
     uint64_t peak_vsz, peak_pss;
     uint64_t hidden; /* processes that may have come and gone unseen in one interval, at most */
     bool floored;    /* the main process left no mark above our own: its peak is at most that */

@@ -34,8 +34,9 @@ struct watcher {
     bool settled, done, above, stopping;
     int passed_on; /* the last signal that we handed to the command */
     uint64_t started_ns, next_ns, machine_ns, pss_ns, pss_rss, kill_ns, last_ns;
-    uint64_t drain_ns;          /* when the collector wants to look again */
-    uint64_t late;              /* ticks that could not be taken in time */
+    uint64_t resided_rss, resided_ns, resided_cost_ns; /* when it was last told what is resident */
+    uint64_t drain_ns;                                 /* when the collector wants to look again */
+    uint64_t late;                                     /* ticks that could not be taken in time */
     uint64_t tick_ns, spent_ns; /* what the last tick cost, and all of them */
     uint64_t oom_before;
 };

@@ -1,0 +1,100 @@
+/* oddities - uses memory in the way that its argument names, and then waits a while:
+ *   clean        20 000 blocks that live together and are all freed
+ *   leaky        the same, and one in four is never freed
+ *   churning     each of them is freed before the next
+ *   thrashing    large blocks, each of which is mapped and unmapped
+ *   fragmented   one block in 64 is kept, the others are freed: no page can be given back
+ *   stacks       4 threads that have used 1 MiB of their stacks
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCKS 20000
+#define PIECES 65536
+#define USED (1 << 20)
+
+static char *blocks[PIECES];
+static pthread_barrier_t all_there, all_done;
+
+static void hold(int count, size_t bytes)
+{
+    for (int i = 0; i < count; i++) {
+        blocks[i] = malloc(bytes);
+        memset(blocks[i], 1, bytes);
+    }
+}
+
+static void release(int count, int but)
+{
+    for (int i = 0; i < count; i++)
+        if (!but || i % but)
+            free(blocks[i]);
+}
+
+static void churn(void)
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        *(char *volatile *)blocks = malloc(1000);
+        free(blocks[0]);
+    }
+}
+
+static void thrash(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* else it would learn */
+    for (int i = 0; i < 600; i++) {
+        hold(1, 1 << 20);
+        release(1, 0);
+    }
+}
+
+static void *use_stack(void *unused)
+{
+    char used[USED];
+
+    memset(used, 1, sizeof(used));
+    __asm__ volatile("" : : "r"(used) : "memory");
+    pthread_barrier_wait(&all_there);
+    pthread_barrier_wait(&all_done);
+    return unused;
+}
+
+static void use_stacks(void)
+{
+    pthread_t threads[4];
+
+    pthread_barrier_init(&all_there, NULL, 5);
+    pthread_barrier_init(&all_done, NULL, 5);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, use_stack, NULL);
+    pthread_barrier_wait(&all_there);
+    usleep(2500000);
+    pthread_barrier_wait(&all_done);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+
+    if (!strcmp(how, "clean") || !strcmp(how, "leaky")) {
+        hold(BLOCKS, 1000);
+        release(BLOCKS, *how == 'l' ? 4 : 0);
+    } else if (!strcmp(how, "churning")) {
+        churn();
+    } else if (!strcmp(how, "thrashing")) {
+        thrash();
+    } else if (!strcmp(how, "fragmented")) {
+        hold(PIECES, 1000);
+        release(PIECES, 64);
+        usleep(2500000);
+    } else if (!strcmp(how, "stacks")) {
+        use_stacks();
+    }
+    return 0;
+}
