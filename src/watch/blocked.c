@@ -31,6 +31,7 @@ struct blocked_thread {
     uint64_t ran, queued, looked_ns;
     struct place at; /* as of the last look */
     uint64_t unplaced_ns;
+    uint64_t owed_ns; /* told as blocked, but it was queued */
     struct told blocked, queue;
 };
 
@@ -142,6 +143,37 @@ static void divide(struct absorb *a, const struct absorb_ring *r, struct blocked
     }
 }
 
+static uint64_t at_most(uint64_t ns, uint64_t limit)
+{
+    return ns < limit ? ns : limit;
+}
+
+/* The scheduler accounts for a stay in its queue when it ends, and for running at every tick: what is
+ * accounted now beyond the time since the last look was taken for blocked before. */
+static void take_back(struct blocked_thread *w, uint64_t ns)
+{
+    uint64_t unplaced = at_most(ns, w->unplaced_ns);
+    uint64_t blocked = at_most(ns - unplaced, w->blocked.ns);
+
+    w->unplaced_ns -= unplaced;
+    w->blocked.ns -= blocked;
+    w->owed_ns += ns - unplaced - blocked;
+}
+
+/* How long it was blocked of `span`, when it used that much of it otherwise. */
+static uint64_t blocked_for(struct blocked_thread *w, uint64_t span, uint64_t used)
+{
+    uint64_t paid;
+
+    if (used > span) {
+        take_back(w, used - span);
+        return 0;
+    }
+    paid = at_most(span - used, w->owed_ns);
+    w->owed_ns -= paid;
+    return span - used - paid;
+}
+
 /* A thread that is older than its recording is looked at from now on, another one from its birth. */
 static void begin(struct absorb_ring *r, uint64_t now)
 {
@@ -165,7 +197,7 @@ void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
     struct blocked_thread *w = r->wait;
     struct account before, after;
     struct place at, queue = {r->cpu_stack, TRACE_WAIT_QUEUE};
-    uint64_t span, used;
+    uint64_t used;
 
     if (!r->thread || now <= r->born_ns)
         return;
@@ -182,9 +214,8 @@ void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
         if (!read_account(w->schedstat, &after) || after.ran != before.ran)
             at = (struct place){0}; /* it ran meanwhile: what was read may be torn */
     }
-    span = now - w->looked_ns;
     used = before.ran - w->ran + before.queued - w->queued;
-    divide(a, r, w, at, span > used ? span - used : 0, now);
+    divide(a, r, w, at, blocked_for(w, now - w->looked_ns, used), now);
     add(a, r, &w->queue, queue, before.queued - w->queued, now);
     w->ran = before.ran;
     w->queued = before.queued;

@@ -65,3 +65,26 @@ for t in threads: t.join()
     other = sum(s for (line, cause), s in waits.items() if cause in (1, 2, 3) and line in (5, 6))
     assert gil > 10 * other
     assert gil > 0.1
+
+
+def test_no_time_is_told_twice(run, tmp_path):
+    """More threads than CPUs: the scheduler accounts for their stay in its queue only afterwards."""
+    trace, program = tmp_path / "t.tide", tmp_path / "crowd.py"
+    program.write_text("""
+import hashlib, os, threading, time
+waited, buffer = [], bytes(1 << 20)
+def digest(n):
+    wall, cpu = time.perf_counter(), time.thread_time()
+    for i in range(n):
+        hashlib.sha256(buffer).digest()
+    waited.append(time.perf_counter() - wall - (time.thread_time() - cpu))
+threads = [threading.Thread(target=digest, args=(60,)) for _ in range(8 * os.cpu_count())]
+for t in threads: t.start()
+for t in threads: t.join()
+print(sum(waited))
+""", encoding="utf-8")
+    done = run("record", "-q", "--cpu-only", "-o", trace, "/usr/bin/python3", program, timeout=180)
+    assert done.returncode == 0, done.stderr
+    waits = waits_of(trace, "crowd.py")
+    told = sum(s for (line, cause), s in waits.items() if line in range(5, 9))
+    assert told < 1.1 * float(done.stdout) + 0.1, waits
