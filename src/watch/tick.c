@@ -16,9 +16,9 @@
 #define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
 #define KILL_NS (2u * SECOND_NS)
 #define RESIDED_SHARE 100u        /* what is resident: one part in this many of the time, */
-#define RESIDED_GROWN_SHARE 20u   /* or, when more is resident than ever before, in this many */
+#define RESIDED_GROWN_SHARE 50u   /* or, when more is resident than ever before, in this many */
 #define RESIDED_GROWTH 10u        /* that is, more by one part in this many */
-#define RESIDED_MOST (8ull << 30) /* above it the question would hold up the target */
+#define RESIDED_MOST (1ull << 30) /* above it the rings would fill while we ask: 50 ms */
 #define RESIDED_PROCESSES 64
 #define RESIDED_THREADS 512
 
