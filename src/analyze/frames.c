@@ -9,21 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STACKS_MOST ((size_t)1 << 25)
+#define STACKS_MOST ((size_t)1 << 23)
 #define FRAMES_MOST ((size_t)1 << 23)
 #define MODULES_MOST ((size_t)1 << 20)
-#define GAP_MOST ((size_t)1 << 21) /* what a lost chunk may have defined */
+#define GAPS_MOST ((size_t)1 << 21) /* numbers that lost chunks may have defined, in all */
 #define PROFILED_MOST 4096
 #define DEPTH_MOST 4096 /* frames of a stack that are shown */
 
 /* Room for number `want`, what is new zeroed; false: it is above the limits. */
-static bool reach(void **array, size_t *count, size_t *room, uint64_t want, size_t most,
-                  size_t size)
+static bool reach(struct frames *f, void **array, size_t *count, size_t *room, uint64_t want,
+                  size_t most, size_t size)
 {
-    size_t now = *room ? *room : 256;
+    size_t now = *room ? *room : 256, gap = want > *count ? (size_t)want - *count - 1 : 0;
 
-    if (want > most || want > *count + GAP_MOST)
+    if (want > most || gap > GAPS_MOST - f->gaps)
         return false;
+    f->gaps += gap;
     while (now <= want)
         now *= 2;
     if (now > *room) {
@@ -40,7 +41,7 @@ static void take_frame(struct frames *f, const struct trace_frame *r)
 {
     struct frames_frame *frame;
 
-    if (!r->frame || !reach((void **)&f->frames, &f->frame_count, &f->frame_room, r->frame,
+    if (!r->frame || !reach(f, (void **)&f->frames, &f->frame_count, &f->frame_room, r->frame,
                             FRAMES_MOST, sizeof(*f->frames))) {
         f->left_out++;
         return;
@@ -78,7 +79,7 @@ static void take_name(struct frames *f, const struct trace_name *r)
 static void take_stack(struct frames *f, const struct trace_stack *r)
 {
     if (!r->stack || r->parent >= r->stack || r->frame > f->frame_count ||
-        !reach((void **)&f->stacks, &f->stack_count, &f->stack_room, r->stack, STACKS_MOST,
+        !reach(f, (void **)&f->stacks, &f->stack_count, &f->stack_room, r->stack, STACKS_MOST,
                sizeof(*f->stacks))) {
         f->left_out++;
         return;
@@ -99,7 +100,7 @@ static void take_stacks(struct frames *f, const struct trace_event *ev)
 
 static void take_module(struct frames *f, const struct trace_module *r)
 {
-    if (!r->module || !reach((void **)&f->modules, &f->module_count, &f->module_room, r->module,
+    if (!r->module || !reach(f, (void **)&f->modules, &f->module_count, &f->module_room, r->module,
                              MODULES_MOST, sizeof(*f->modules)))
         f->left_out++;
     else
@@ -159,7 +160,7 @@ void frames_free(struct frames *f)
     f->frames = NULL;
     f->stacks = NULL;
     f->modules = NULL;
-    f->frame_count = f->stack_count = f->module_count = 0;
+    f->frame_count = f->stack_count = f->module_count = f->gaps = 0;
 }
 
 static struct table_frame bare(const struct frames *f, uint64_t number)

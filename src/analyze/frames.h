@@ -37,6 +37,7 @@ struct frames { /* zeroed but for its names' arena: empty */
     size_t module_count, module_room;
     const char **profiled; /* functions that the program asks to show: FILE:LINE:FUNCTION */
     size_t profiled_count;
+    size_t gaps;       /* numbers that were passed over */
     uint64_t left_out; /* above the limits of this reader */
 };
 

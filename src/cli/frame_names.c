@@ -138,10 +138,11 @@ static void resolve_frames(struct reading *r, struct resolver *resolver, struct 
     free(calls);
 }
 
-int frame_names_add(const char *path, struct trace_store *store, struct err *err)
+int frame_names_add(const char *path, struct trace_store *store, bool ask, struct err *err)
 {
+    const struct resolver_options options = {.ask_debuginfod = ask};
     struct reading r = {0};
-    struct resolver *resolver = resolver_create(NULL, err);
+    struct resolver *resolver = resolver_create(&options, err);
     int status = -1;
 
     trace_store_flush(store);

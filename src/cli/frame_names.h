@@ -5,9 +5,11 @@
 #include "base/err.h"
 #include "trace/store.h"
 
+#include <stdbool.h>
+
 /* Read the frames of the trace at `path`, which `store` is still writing, and add NAME records to it.
- * -1 with *err when the trace cannot be read back; what is not found stays without a name.
+ * `ask`: servers, too, for debug information that is not here. -1 with *err when the trace cannot be read back; what is not found stays without a name.
  */
-int frame_names_add(const char *path, struct trace_store *store, struct err *err);
+int frame_names_add(const char *path, struct trace_store *store, bool ask, struct err *err);
 
 #endif

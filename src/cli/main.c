@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct command *const commands[] = {
     &cmd_run,    &cmd_record, &cmd_attach,     &cmd_detach, &cmd_pause, &cmd_resume, &cmd_snapshot,
@@ -37,6 +38,26 @@ static void catch_broken_pipe(void)
 
     if (sigaction(SIGPIPE, &mine, &theirs) == 0 && theirs.sa_handler == SIG_IGN)
         sigaction(SIGPIPE, &theirs, NULL);
+}
+
+/* A trace is mapped to be read: what somebody cuts off meanwhile cannot be read any more. */
+static void say_cut(int signal)
+{
+    static const char text[] =
+        "tidemark: the file became shorter while it was read; try again when "
+        "nobody writes to it\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+    (void)signal, (void)written;
+    _exit(EXIT_NO);
+}
+
+static void catch_cut_file(void)
+{
+    struct sigaction mine = {.sa_handler = say_cut}, theirs;
+
+    if (sigaction(SIGBUS, &mine, &theirs) == 0 && theirs.sa_handler == SIG_IGN)
+        sigaction(SIGBUS, &theirs, NULL);
 }
 
 /* A command that documents 125 passes its target's status on, and so fails with 125 itself. */
@@ -103,6 +124,7 @@ int main(int argc, char **argv)
     int status;
 
     catch_broken_pipe();
+    catch_cut_file();
     if (argc < 2) {
         fputs("Usage: tidemark [run] [OPTIONS] [--] COMMAND [ARGS...]\n"
               "       tidemark report [OPTIONS] FILE; see 'tidemark --help'\n",

@@ -120,7 +120,7 @@ int recording_close(const struct recording *r, const char *path, const struct wa
 {
     struct err later = {0};
 
-    if (!failed && !r->no_names && frame_names_add(path, w->store, &later) < 0)
+    if (!failed && !r->no_names && frame_names_add(path, w->store, r->debuginfod, &later) < 0)
         fprintf(stderr, "tidemark: addresses stay without names: %s\n", later.text);
     if (!failed && source_text_add(path, w->store, w->command, &later) < 0)
         fprintf(stderr, "tidemark: the trace stays without source: %s\n", later.text);

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 struct recording {
-    bool exact, quiet, no_names, native, paused, no_cpu, cpu_only, copies;
+    bool exact, quiet, no_names, debuginfod, native, paused, no_cpu, cpu_only, copies;
     const char *output;
     uint64_t sample_mean, depth, interval_ns, cpu_ns; /* 0: as it is when not given */
 };
@@ -45,7 +45,11 @@ struct recording {
     {0, "native", NULL, &(r).native, NULL,                                                         \
      "Leave out the lines of Python: an interpreter is a program like any other", NULL, NULL},     \
     {0, "no-names", NULL, &(r).no_names, NULL,                                                     \
-     "Leave addresses without function names and lines: the recording ends sooner", NULL, NULL},   \
+     "Leave addresses without function names and lines: the recording ends sooner", "debuginfod",  \
+     NULL},                                                                                        \
+    {0, "debuginfod", NULL, &(r).debuginfod, NULL,                                                 \
+     "Ask the servers of DEBUGINFOD_URLS for debug information that is not here", "no-names",      \
+     NULL},                                                                                        \
     {'q', "quiet", NULL, &(r).quiet, NULL, "Say nothing when all went well", NULL, NULL}
 // clang-format on
 

@@ -289,13 +289,40 @@ static void test_grid(void)
     free(steps);
 }
 
+/* Numbers far apart cost memory for all between: a trace may have few of them in all. */
+static void test_numbers_far_apart(void)
+{
+    struct arena own = {0};
+    struct frames f = {.names.arena = &own};
+
+    for (uint64_t i = 1; i <= 64; i++) {
+        struct trace_event ev = {.kind = TRACE_STACK, .stack = {i << 20, 0, 0}};
+
+        frames_take(&f, &ev);
+    }
+    CHECK(f.stack_count >= 1 << 20); /* a lost chunk may have defined so many */
+    CHECK(f.stack_count <= 1 << 21);
+    CHECK_EQ(f.left_out, 62);
+    frames_free(&f);
+    arena_free(&own);
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
-        {"totals", test_totals},         {"peak", test_peak},        {"moments", test_moments},
-        {"temporary", test_temporary},   {"stretch", test_stretch},  {"threads", test_threads},
-        {"processes", test_processes},   {"samples", test_samples},  {"names", test_names},
-        {"allocators", test_allocators}, {"live blocks", test_live}, {"grid", test_grid},
+        {"totals", test_totals},
+        {"peak", test_peak},
+        {"moments", test_moments},
+        {"temporary", test_temporary},
+        {"stretch", test_stretch},
+        {"threads", test_threads},
+        {"processes", test_processes},
+        {"samples", test_samples},
+        {"names", test_names},
+        {"allocators", test_allocators},
+        {"live blocks", test_live},
+        {"grid", test_grid},
+        {"numbers far apart", test_numbers_far_apart},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));
