@@ -340,7 +340,21 @@ static bool is_debug(const struct allocator *a, struct allocator *wrapped)
            in_python((const void *)wrapped->f.realloc) && in_python((const void *)wrapped->f.free);
 }
 
-static void cover(enum domain domain, const struct allocator *a)
+/* The interpreter takes its hooks off RAW for a moment, now and then. Putting all of them on again
+ * just then would have blocks of RAW freed by another allocator than gave them.
+ */
+static bool may_take(void)
+{
+    struct allocator raw, mem, obj, wrapped;
+
+    interpreter.get(RAW, &raw);
+    interpreter.get(MEM, &mem);
+    interpreter.get(OBJ, &obj);
+    return is_debug(&raw, &wrapped) || (!is_debug(&mem, &wrapped) && !is_debug(&obj, &wrapped));
+}
+
+/* Returns false when it could not be. */
+static bool cover(enum domain domain, const struct allocator *a)
 {
     struct allocator layer = *a;
     int k = layer_of(a);
@@ -348,11 +362,12 @@ static void cover(enum domain domain, const struct allocator *a)
     if (k < 0)
         k = layer_on(&a->f, has_pools(a));
     if (k < 0)
-        return;
+        return false;
     layer.f = layers[k];
     if (k < QUICK && !mode_is_exact(process_mode()))
         layer.f.free = beneath[k].free;
     interpreter.set(domain, &layer);
+    return true;
 }
 
 /* Returns true when debug hooks were taken off, which must be put on again. */
@@ -367,15 +382,14 @@ static bool take_domain(enum domain domain)
         cover(domain, &a);
         return false;
     }
-    cover(domain, &wrapped);
-    return true;
+    return cover(domain, &wrapped);
 }
 
 static void take_all(void)
 {
     bool debug;
 
-    if (!interpreter.has_gil())
+    if (!interpreter.has_gil() || !may_take())
         return;
     debug = take_domain(MEM);
     debug |= take_domain(OBJ);

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from conftest import ROOT
-from pythons import name_of, pythons
+from pythons import every_python, name_of, pythons
 
 FILES = ["test_signal.WakeupSignalTests", "test_signal.PendingSignalsTests", "test_gc", "test_mmap",
          "test_generators"]
@@ -33,3 +33,15 @@ def test_its_own_tests_end_the_same_way(build, sanitized):
                           env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 0, f"{name_of(python)}:\n{done.stdout}{done.stderr}"
     assert done.stdout.endswith(f"{len(FILES)} passed, 0 failed, 0 skipped\n"), done.stdout
+
+
+@every_python
+@pytest.mark.parametrize("allocator", ["debug", "malloc_debug", "mimalloc", "mimalloc_debug"])
+def test_its_other_allocators(run, tmp_path, python, allocator):
+    """Samples fall anywhere, also where it changes its allocators for a moment while it starts."""
+    environment = {**os.environ, "PYTHONMALLOC": allocator}
+    plain = subprocess.run([python, "-c", "pass"], env=environment, capture_output=True, check=False)
+    for _ in range(6):
+        done = run("record", "-q", "--no-names", "--no-cpu", "--sample", "8KiB", "-o",
+                   tmp_path / "t.tide", python, "-c", "pass", env=environment)
+        assert done.returncode == plain.returncode, done.stderr
