@@ -14,7 +14,7 @@ static int by_value(const void *left, const void *right)
 /* What points of equal value take from the variance of the sum of signs. */
 static double ties(const double *y, size_t count)
 {
-    double sorted[TREND_POINTS_MOST], sum = 0;
+    double sorted[TREND_POINTS_MOST] = {0}, sum = 0;
 
     for (size_t i = 0; i < count; i++)
         sorted[i] = y[i];

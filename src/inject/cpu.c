@@ -70,7 +70,7 @@ static void arm(struct thread *t, int tid, int number)
 {
     struct sigevent event = {
         .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = number, .sigev_value.sival_ptr = &process};
-    int id, clock = (int)(~(unsigned int)tid << 3 | 6); /* the CPU clock of that thread */
+    int id = 0, clock = (int)(~(unsigned int)tid << 3 | 6); /* the CPU clock of that thread */
 
     event._sigev_un._tid = tid;
     if (sys_failed(sys_call(SYS_timer_create, clock, (long)&event, (long)&id, 0, 0, 0)))

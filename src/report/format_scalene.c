@@ -156,7 +156,7 @@ static const char *guarded(struct arena *a, const char *text)
         else
             *to++ = *text;
     }
-    strcpy(to, "\n");
+    memcpy(to, "\n", 2);
     return out;
 }
 

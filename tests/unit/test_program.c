@@ -28,7 +28,8 @@ static bool load(const char *path)
 
     if (fd < 0)
         return false;
-    image = realloc(image, 4u << 20);
+    free(image);
+    image = calloc(1, 4u << 20);
     got = read(fd, image, 4u << 20);
     close(fd);
     image_bytes = got > 0 ? (size_t)got : 0;
@@ -37,7 +38,8 @@ static bool load(const char *path)
 
 static void set(const char *text)
 {
-    image = realloc(image, strlen(text) + 1);
+    free(image);
+    image = calloc(1, strlen(text) + 1);
     image_bytes = strlen(text);
     memcpy(image, text, image_bytes);
 }

@@ -41,11 +41,10 @@ void *test_share(int fd, uint64_t offset, size_t bytes);
 uint32_t test_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
 
 /* No Python here, no samples of CPU time, and nothing is hooked or patched. */
-struct real real;
+struct real real = {.mmap = mmap, .pthread_getattr_np = pthread_getattr_np};
 
 void real_find(void)
 {
-    real.pthread_getattr_np = pthread_getattr_np;
 }
 
 void cpu_begin(struct thread *t)
