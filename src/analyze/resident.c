@@ -232,6 +232,13 @@ static const char *name_shared(const struct heap *h)
     return h->any ? "shared memory, with tidemark's own buffers" : "shared memory";
 }
 
+static void put_arenas(struct parts *p, const struct mappings *mapped, const char *how)
+{
+    if (mapped->arena_bytes)
+        cell_number(&put_part(p, 0, "arenas of the program's own allocators", how)[3],
+                    mapped->arena_bytes);
+}
+
 /* Of these the size is known at best; what of it is resident is in the rest. */
 static void put_unmeasured(struct parts *p, const struct sample *m, const struct mappings *mapped)
 {
@@ -239,11 +246,8 @@ static void put_unmeasured(struct parts *p, const struct sample *m, const struct
                                     "exact size; what is resident of it is in the rest");
 
     cell_number(&c[3], mapped->anonymous_bytes);
-    if (mapped->arena_bytes) {
-        c = put_part(p, 0, "arenas of the program's own allocators",
-                     "exact size; their blocks are in the live heap, what is free in the rest");
-        cell_number(&c[3], mapped->arena_bytes);
-    }
+    put_arenas(p, mapped,
+               "exact size; their blocks are in the live heap, what is free in the rest");
     put_part(p, 0, name_stacks(p, m), "not measured: in the rest");
 }
 
@@ -283,6 +287,8 @@ static void put_places(struct parts *p, const struct heap *h, const struct sampl
     uint64_t held = s->places[HEAP] + s->places[ANON], live = s->rss - p->left;
 
     put_slack(p, h, held - live, mapped);
+    put_arenas(p, mapped,
+               "exact size; their blocks are in the live heap, what is free in the slack");
     put_place(p, s->places[STACK], name_stacks(p, s), "sampled, by page", 0);
     put_place(p, s->places[DATA], "data of programs and libraries", "sampled", 0);
     put_place(p, s->places[FILE_PAGES], "mapped files", "sampled", mapped->file_bytes);

@@ -184,7 +184,7 @@ def test_mappings_are_no_heap(run, tmp_path, how, sort, heap, part, asked):
     assert heap <= peak["peak_heap"] <= heap + (16 << 20)
     said = json.loads(run("report", trace, "resident", "-f", "json").stdout)
     parts = {row["part"]: row for row in said["tables"]["parts"]["rows"]}
-    assert parts[part]["asked_for"] == asked
+    assert [row["asked_for"] for name, row in parts.items() if part in name] == [asked]
     assert parts["arenas of the program's own allocators"]["asked_for"] > 0
 
 
