@@ -24,13 +24,16 @@ int main(void)
     size_t room = 0;
 
     while (getline(&line, &room, stdin) > 0) {
-        unsigned char *table = malloc(room + 1);
+        unsigned char *table;
         int format, first, skip;
         unsigned int bytes;
         size_t size;
 
-        if (!table || sscanf(line, "%d %d %u %n", &format, &first, &bytes, &skip) != 3)
-            return 1;
+        if (sscanf(line, "%d %d %u %n", &format, &first, &bytes, &skip) != 3)
+            break;
+        table = calloc(1, room + 1);
+        if (!table)
+            break;
         size = from_hex(line + skip, table);
         for (unsigned int at = 0; at < bytes; at += 2)
             printf("%u ",
