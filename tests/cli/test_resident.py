@@ -11,8 +11,8 @@ MIB = 1 << 20
 def ask(run, build, tmp_path):
     """ask(how, question, *options) -> the tables of a recording of oddities"""
 
-    def call(how, question, *options):
-        trace = tmp_path / f"{how}.tide"
+    def call(how, question, *options, turn=0):
+        trace = tmp_path / f"{how}{turn}.tide"
         if not trace.exists():
             program = str(build / "tests" / "targets" / "record" / "oddities")
             done = run("record", "-q", "--no-names", "--exact", "-o", trace, program, how,
@@ -33,9 +33,11 @@ def parts(tables):
 
 
 def test_stacks_of_threads_are_told(ask):
-    tables = ask("stacks", "resident")
-    top = parts(tables)
-    stacks = next(r for name, r in top.items() if "stacks" in name)
+    for turn in range(3):  # on a busy machine no look may fall into the time when all are in use
+        top = parts(ask("stacks", "resident", turn=turn))
+        stacks = next(r for name, r in top.items() if "stacks" in name)
+        if "5" in stacks["part"] and (stacks["resident"] or 0) >= 4 * MIB:
+            break
     assert "5" in stacks["part"]
     assert 4 * MIB <= stacks["resident"] < 6 * MIB
     assert not any("rest" in name for name in top)

@@ -99,7 +99,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         stackmap_process_free(&processes[i].stacks);
     stackmap_free(&a.stackmap);
     trace_store_close(store, &(struct err){0});
-    for (int i = 0; i < RINGS; i++)
+    for (int i = 0; i < RINGS; i++) {
+        regions_free(&rings[i].regions);
         madvise(words[i], RING_BYTES, MADV_DONTNEED);
+    }
     return 0;
 }

@@ -92,7 +92,7 @@ static void test_few_steps(void)
 {
     for (int steps = 1; steps <= 8; steps++) {
         for (int i = 0; i < POINTS; i++)
-            y[i] = i * steps / (POINTS - 1);
+            y[i] = (double)(int)(i * steps / (POINTS - 1));
         CHECK((trend_chance(y, POINTS) <= 0.01) == (steps >= 7));
     }
     CHECK(trend_chance(y, 2) == 1);
