@@ -61,6 +61,11 @@ void coverage_end(struct coverage *c, struct trace_store *store, uint64_t proces
         if (text)
             trace_store_fact(store, TRACE_OF_PROCESS, i, "unrecorded", text, strlen(text));
     }
+    coverage_free(c);
+}
+
+void coverage_free(struct coverage *c)
+{
     free(c->of);
     *c = (struct coverage){0};
 }

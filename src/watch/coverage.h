@@ -19,7 +19,8 @@ void coverage_born(struct coverage *c, uint64_t number, int pid, bool image);
 /* It records itself, and has told what it runs. */
 void coverage_claimed(struct coverage *c, uint64_t number, const char *file);
 
-/* A fact for each that was not recorded, or only in part. Frees what is held. */
+/* A fact for each that was not recorded, or only in part. */
 void coverage_end(struct coverage *c, struct trace_store *store, uint64_t processes);
+void coverage_free(struct coverage *c);
 
 #endif

@@ -546,6 +546,7 @@ int watch(const struct watch_options *o, struct arena *arena, struct watch_resul
     cgroup_close(&w->cgroup);
     machine_close(&w->machine);
     tree_free(&w->tree);
+    coverage_free(&w->recorder.coverage);
     free(w->points);
     free(w);
     return failed;
