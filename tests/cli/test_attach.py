@@ -12,7 +12,9 @@ import time
 
 import pytest
 
-from running import NOBODY, PATIENCE, need_root, start, status, until  # noqa: F401
+from running import NOBODY, PATIENCE, need_root, start, status, until
+
+FIXTURES = (start,)
 
 HOOKED = set("malloc free calloc realloc posix_memalign aligned_alloc memalign valloc pvalloc mmap "
              "munmap mremap brk sbrk dlopen dlmopen dlsym dlclose reallocarray mmap64".split())

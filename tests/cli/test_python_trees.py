@@ -10,7 +10,9 @@ import time
 import pytest
 
 from pythons import every_python, line_of, name_of, pythons, script
-from running import start  # noqa: F401 - a fixture
+from running import start
+
+FIXTURES = (start,)
 
 BLOCK = 7_000_033
 WAYS = ["fork", "spawn", "forkserver", "process", "terminate", "futures", "subprocess", "exec",
