@@ -276,6 +276,15 @@ bool frames_is_python(const struct frames *f, uint64_t frame)
     return frame && frame <= f->frame_count && (f->frames[frame].flavour & 7) == TRACE_FRAME_PYTHON;
 }
 
+static bool has_python(const struct frames *f, uint64_t stack)
+{
+    for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
+        if (frames_is_python(f, f->stacks[stack].frame))
+            return true;
+    }
+    return false;
+}
+
 struct table_frame frames_site(const struct frames *f, uint64_t stack)
 {
     struct table_frame names[FRAMES_INLINED_MOST], first = {0}, line;
@@ -287,8 +296,12 @@ struct table_frame frames_site(const struct frames *f, uint64_t stack)
         if (!any)
             first = names[0];
         any = true;
-        if (is_interpreter(names[0].module) && python_line(f, stack, &line))
-            return line;
+        if (is_interpreter(names[0].module)) {
+            if (python_line(f, stack, &line))
+                return line;
+            if (has_python(f, stack))
+                continue; /* an extension has called it */
+        }
         for (size_t i = 0; i < n; i++)
             if (!names[i].function || !frames_is_allocator(names[i].function))
                 return names[i];

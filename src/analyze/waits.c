@@ -137,9 +137,11 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
             if (s.lines[i].cpu.waits)
                 add_line(a, lines, &s, i);
         table_sort(lines, 0);
-        limit(lines, most, a->arena,
-              "All threads together. gil: for the interpreter's own lock; queue: ready to run, but "
-              "no CPU was free.");
+        limit(
+            lines, most, a->arena,
+            "All threads together. How long is the scheduler's account; where is sampled, by a look "
+            "about every 20 ms. gil: for the interpreter's own lock; queue: ready to run, but no "
+            "CPU was free.");
         threads = answer_add(a, "threads", TABLE_ROWS, thread_columns, COUNT(thread_columns));
         add_threads(a, threads, &s);
         limit(threads, most, a->arena, NULL);

@@ -35,7 +35,8 @@ static inline void bytes_skip(struct bytes *b, uint64_t size)
     b->at += size;
 }
 
-static inline uint64_t bytes_uleb(struct bytes *b)
+/* LEB128; *sign: all bits above those that were read, where the last of these is set. */
+static inline uint64_t bytes_leb(struct bytes *b, uint64_t *sign)
 {
     uint64_t value = 0;
     unsigned int shift = 0;
@@ -47,24 +48,22 @@ static inline uint64_t bytes_uleb(struct bytes *b)
             value |= (uint64_t)(byte & 0x7f) << shift;
         shift += 7;
     } while ((byte & 0x80) && !b->bad);
+    *sign = shift < 64 && (byte & 0x40) ? ~(uint64_t)0 << shift : 0;
     return value;
+}
+
+static inline uint64_t bytes_uleb(struct bytes *b)
+{
+    uint64_t sign;
+
+    return bytes_leb(b, &sign);
 }
 
 static inline int64_t bytes_sleb(struct bytes *b)
 {
-    uint64_t value = 0;
-    unsigned int shift = 0;
-    uint8_t byte;
+    uint64_t sign, value = bytes_leb(b, &sign);
 
-    do {
-        byte = (uint8_t)bytes_take(b, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while ((byte & 0x80) && !b->bad);
-    if (shift < 64 && (byte & 0x40))
-        value |= ~(uint64_t)0 << shift;
-    return (int64_t)value;
+    return (int64_t)(value | sign);
 }
 
 /* A pointer in a DW_EH_PE encoding; indirect ones are not followed (they are personalities). */

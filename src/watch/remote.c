@@ -11,6 +11,8 @@
  */
 #include "watch/remote.h"
 
+#include "watch/unsafe.h"
+
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -30,9 +32,6 @@
 #define SCRATCH_BYTES (512u << 10)
 #define TEXT_BYTES 8192u
 #define THREADS_MOST 1024
-#define RANGES_MOST 64
-#define WORDS_RUNNING 512u
-#define WORDS_LOCKED 64u
 #define ROUNDS 300       /* of all threads, until none of them will do */
 #define ROUNDS_GENTLE 20 /* of them without those whose system call we would have to repeat */
 #define ROUND_NS 3000000
@@ -40,169 +39,11 @@
 #define CALL_TRIES 120000 /* the same, for a function to return */
 #define STEP_NS 250000
 
-struct range {
-    uint64_t from, to;
-};
-
-struct unsafe { /* code that holds locks which loading a library needs */
-    struct range ranges[RANGES_MOST];
-    size_t count;
-};
-
 static void nap(long ns)
 {
     struct timespec t = {0, ns};
 
     nanosleep(&t, NULL);
-}
-
-/* ---- where a thread must not stand ---- */
-
-static void add_range(struct unsafe *u, uint64_t from, uint64_t to)
-{
-    if (u->count < RANGES_MOST && from < to)
-        u->ranges[u->count++] = (struct range){from, to};
-}
-
-static void add_functions(struct unsafe *u, const struct loaded_object *o)
-{
-    static const char *const names[] = {"malloc",
-                                        "free",
-                                        "calloc",
-                                        "realloc",
-                                        "memalign",
-                                        "posix_memalign",
-                                        "aligned_alloc",
-                                        "valloc",
-                                        "pvalloc",
-                                        "malloc_trim",
-                                        "malloc_usable_size",
-                                        "mallopt",
-                                        "mallinfo",
-                                        "mallinfo2",
-                                        "malloc_info",
-                                        "malloc_stats",
-                                        "reallocarray",
-                                        "dlopen",
-                                        "dlclose",
-                                        "dlsym",
-                                        "dlvsym",
-                                        "dlmopen",
-                                        "dlinfo",
-                                        "dladdr",
-                                        "dladdr1",
-                                        "dlerror",
-                                        "dl_iterate_phdr",
-                                        "_dl_find_object",
-                                        "pthread_create",
-                                        "pthread_exit",
-                                        "pthread_atfork",
-                                        "__register_atfork",
-                                        "pthread_getattr_np",
-                                        "pthread_key_create",
-                                        "fork",
-                                        "_Fork",
-                                        "vfork",
-                                        "__libc_freeres",
-                                        "exit",
-                                        "__cxa_finalize",
-                                        "__cxa_thread_atexit_impl",
-                                        "__nptl_free_tcb",
-                                        "__nptl_deallocate_stack",
-                                        "__nptl_stack_list_add"};
-    uint64_t from, to;
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (loaded_around(o, names[i], &from, &to))
-            add_range(u, from, to);
-}
-
-/* The loader, our own library, the allocator and what creates threads and processes in libc, and an
- * allocator that the program has instead.
- */
-static void find_unsafe(const struct loaded *l, struct unsafe *u)
-{
-    u->count = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        const struct loaded_object *o = &l->objects[i];
-
-        if (loaded_symbol(o, "__tls_get_addr") || loaded_symbol(o, "tidemark_join"))
-            add_range(u, o->code_from, o->code_to);
-        else if (loaded_symbol(o, "gnu_get_libc_version") || i == 0)
-            add_functions(u, o);
-        else if (loaded_symbol(o, "malloc"))
-            add_range(u, o->code_from, o->code_to);
-    }
-}
-
-static bool is_unsafe(const struct unsafe *u, uint64_t pc)
-{
-    for (size_t i = 0; i < u->count; i++)
-        if (pc >= u->ranges[i].from && pc < u->ranges[i].to)
-            return true;
-    return false;
-}
-
-static bool follows_a_call(const struct loaded *l, uint64_t pc)
-{
-    unsigned char b[8]; /* b[8 - n]: n bytes before */
-
-    if (!loaded_read(l, pc - 8, b, sizeof(b)))
-        return false;
-    if (b[3] == 0xe8)
-        return true;
-    for (int n = 2; n <= 7; n++)
-        if (b[8 - n] == 0xff && (b[8 - n + 1] >> 3 & 7) == 2)
-            return true;
-    return false;
-}
-
-/* The system call that a thread was waiting in when it was stopped; -1: it was running. */
-static long waited_in(const struct user_regs_struct *x)
-{
-    static const int left_by[] = {EINTR, 512, 513, 514, 516}; /* ERESTARTSYS and its kin */
-
-    for (size_t i = 0; i < sizeof(left_by) / sizeof(left_by[0]); i++)
-        if ((int64_t)x->orig_rax >= 0 && (int64_t)x->rax == -left_by[i])
-            return (long)x->orig_rax;
-    return -1;
-}
-
-/* How much of its stack must be free of unsafe code. Allocators and loaders wait for locks and for
- * files, never for anything else; their way into a lock is short. A thread that was running may be
- * in a function that they call: that is not far, either. Looking further would find what is left
- * over from calls long ago.
- */
-static size_t words_to_check(const struct user_regs_struct *x)
-{
-    switch (waited_in(x)) {
-    case -1:
-        return WORDS_RUNNING;
-    case SYS_futex:
-    case SYS_read:
-    case SYS_open:
-    case SYS_openat:
-        return WORDS_LOCKED;
-    default:
-        return 1;
-    }
-}
-
-/* Anything there that looks like a return into unsafe code counts, even if it is an old one. */
-static bool stands_safely(const struct loaded *l, const struct unsafe *u,
-                          const struct user_regs_struct *x)
-{
-    uint64_t words[WORDS_RUNNING];
-    size_t count = words_to_check(x);
-
-    if (is_unsafe(u, x->rip))
-        return false;
-    while (count && !loaded_read(l, x->rsp, words, count * 8))
-        count /= 2; /* the stack ends earlier */
-    for (size_t i = 0; i < count; i++)
-        if (is_unsafe(u, words[i]) && follows_a_call(l, words[i]))
-            return false;
-    return true;
 }
 
 /* ---- which thread ---- */
@@ -387,7 +228,7 @@ static int try_thread(struct remote *r, const struct unsafe *u, int tid)
         ptrace(PTRACE_DETACH, tid, NULL, NULL); /* should it not have stopped: when we end */
         return 0;
     }
-    if (save(r) && r->registers.cs == 0x33 && stands_safely(r->process, u, &r->registers) &&
+    if (save(r) && r->registers.cs == 0x33 && unsafe_is_elsewhere(u, r->process, &r->registers) &&
         block_signals(r))
         return 1;
     if (repeat_call(r))
@@ -471,7 +312,7 @@ int remote_borrow(struct remote *r, const struct loaded *process, struct err *er
     *r = (struct remote){.process = process};
     if (!find_gadget(r))
         return err_code(err, 126, "process %d has no libc that is known here", process->pid);
-    find_unsafe(process, &unsafe);
+    unsafe_find(&unsafe, process);
     for (int i = 0; i < ROUNDS && !found; i++) {
         found = try_all(r, &unsafe, i < ROUNDS_GENTLE ? 1 : 2);
         if (found < 0)

@@ -1,0 +1,26 @@
+/* unsafe - where a thread must not be borrowed: in code that holds locks which loading a library
+ * needs, or in what that code has called.
+ */
+#ifndef WATCH_UNSAFE_H
+#define WATCH_UNSAFE_H
+
+#include "watch/loaded.h"
+
+#include <sys/user.h>
+
+#define UNSAFE_RANGES_MOST 64
+
+struct unsafe {
+    struct unsafe_range {
+        uint64_t from, to;
+    } ranges[UNSAFE_RANGES_MOST];
+    size_t count;
+};
+
+void unsafe_find(struct unsafe *u, const struct loaded *l);
+
+/* Is a stopped thread with these registers clear of it? */
+bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
+                         const struct user_regs_struct *x);
+
+#endif
