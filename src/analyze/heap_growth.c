@@ -2,6 +2,7 @@
 #include "analyze/heap_growth.h"
 
 #include "analyze/heap_pass.h"
+#include "analyze/heap_replay.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -62,67 +63,24 @@ static void move_to(struct heap_held *h, const struct heap_process *p, uint64_t 
     }
 }
 
-static void change(struct heap_held *h, const struct heap_process *p, uint64_t time_ns,
-                   uint64_t more, uint64_t less)
+static void change(void *context, const struct heap_change *c)
 {
+    struct heap_held *h = held_of(context, c->place, c->stack);
     uint64_t *now;
 
-    move_to(h, p, time_ns);
+    if (!h)
+        return;
+    move_to(h, c->process, c->time_ns);
     now = &h->bytes[h->window];
-    *now = *now + more > less ? *now + more - less : 0;
-}
-
-static void take_batch(struct heap_growth *g, const struct trace_event *ev)
-{
-    struct heap_process *p = heap_process_of(g->heap, ev->batch.process);
-    struct batch_reader r;
-    struct batch_event e;
-    uint64_t place;
-
-    if (!p || !intmap_get(&g->heap->pass->processes, p->number, &place) ||
-        batch_open(&r, ev->tail, ev->tail_bytes, ev->time_ns, ev->batch.span_ns) < 0)
-        return;
-    while (batch_next(&r, &e) > 0) {
-        const struct heap_info *i;
-        struct heap_held *held;
-
-        if (!heap_goes_on(g->heap, p->state, e.time_ns) || !e.info || e.info > p->state->info_count)
-            continue;
-        i = &p->state->infos[e.info];
-        held = i->defined ? held_of(g, place, i->stack) : NULL;
-        if (held)
-            change(held, p, e.time_ns, e.op == BATCH_FREE ? 0 : i->bytes,
-                   e.op == BATCH_FREE ? i->bytes : 0);
-    }
-}
-
-static void take_sample(struct heap_growth *g, struct heap_live *live, const struct trace_event *ev)
-{
-    struct heap_process *p = heap_process_of_thread(g->heap, ev->alloc.thread);
-    struct heap_block *block;
-    struct heap_held *held;
-    uint64_t place;
-
-    if (!p || !intmap_get(&g->heap->pass->processes, p->number, &place) ||
-        !heap_goes_on(g->heap, p->state, ev->time_ns))
-        return;
-    block = heap_live_find(live, (uint32_t)place, ev->alloc.address);
-    if (block) {
-        change(&g->holds[block->entry], p, ev->time_ns, 0, block->amount.bytes);
-        heap_live_remove(live, block);
-    }
-    held = ev->kind == TRACE_ALLOC ? held_of(g, place, ev->alloc.stack) : NULL;
-    block = held ? heap_live_add(live, (uint32_t)place, ev->alloc.address) : NULL;
-    if (!block)
-        return;
-    block->amount = heap_weigh(ev);
-    block->entry = (uint32_t)(held - g->holds);
-    change(held, p, ev->time_ns, block->amount.bytes, 0);
+    if (c->freed)
+        *now -= c->bytes < *now ? c->bytes : *now;
+    else
+        *now += c->bytes;
 }
 
 void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t)
 {
-    struct heap_live live = {0};
+    struct heap_replay replay = {.heap = h, .cut = true, .take = change, .context = g};
     struct trace_event ev;
 
     *g = (struct heap_growth){.heap = h};
@@ -130,13 +88,9 @@ void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t)
     g->sums = memory_zeroed((h->process_count + 1) * HEAP_GROWTH_POINTS * sizeof(*g->sums));
     heap_worked(h, t);
     trace_rewind(t, 0, UINT64_MAX);
-    while (trace_next(t, &ev)) {
-        if (ev.kind == TRACE_BATCH)
-            take_batch(g, &ev);
-        else if (ev.kind == TRACE_ALLOC || ev.kind == TRACE_FREE)
-            take_sample(g, &live, &ev);
-    }
-    heap_live_free(&live);
+    while (trace_next(t, &ev))
+        heap_replay(&replay, &ev);
+    heap_replay_end(&replay);
     for (size_t i = 0; i < g->count; i++)
         move_to(&g->holds[i], h->processes[g->holds[i].process - 1], UINT64_MAX);
 }

@@ -2,8 +2,7 @@
 #ifndef ANALYZE_HEAP_MOMENTS_H
 #define ANALYZE_HEAP_MOMENTS_H
 
-#include "analyze/heap.h"
-#include "analyze/heap_live.h"
+#include "analyze/heap_replay.h"
 
 struct heap_moment_at { /* one that is asked for */
     uint64_t process, time_ns;
@@ -15,8 +14,7 @@ struct heap_moments { /* zeroed: empty */
     struct heap_moment_at *at;
     size_t count, room;
     struct heap_track_of *tracks; /* by place in heap.processes */
-    struct heap_live live;
-    struct heap *heap;
+    struct heap_replay replay;
 };
 
 /* Ask for a moment; then sort, read all events of the trace, end. */

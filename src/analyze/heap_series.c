@@ -25,29 +25,6 @@ static int by_end(const void *left, const void *right)
     return l->end_ns < r->end_ns ? -1 : l->end_ns > r->end_ns;
 }
 
-void heap_series_begin(struct heap_series *s, struct heap *h, const struct trace *t,
-                       const uint32_t *groups, uint32_t count)
-{
-    uint64_t last = trace_last_ns(t),
-             to = h->options.to_ns && h->options.to_ns < last ? h->options.to_ns : last;
-    struct arena *a = h->run.names.arena;
-
-    *s = (struct heap_series){.heap = h, .groups = groups, .count = count, .to_ns = to};
-    s->from_ns = h->options.from_ns < to ? h->options.from_ns : to;
-    s->step_ns = (to - s->from_ns) / HEAP_SERIES_STEPS + 1;
-    s->tracks = arena_alloc(a, (count + 1) * sizeof(struct heap_track *));
-    s->ends = arena_alloc(a, (h->process_count + 1) * sizeof(struct heap_process *));
-    for (size_t n = 0; n < h->process_count; n++) {
-        struct heap_state *state = h->processes[n]->state;
-
-        for (size_t i = 1; i <= state->info_count; i++)
-            state->infos[i].at = 0;
-        if (h->processes[n]->end_ns != UINT64_MAX)
-            s->ends[s->end_count++] = h->processes[n];
-    }
-    qsort(s->ends, s->end_count, sizeof(struct heap_process *), by_end);
-}
-
 /* ---- tracks ---- */
 
 static void move_to(struct heap_track *t, int step)
@@ -126,65 +103,47 @@ static uint32_t group_of(const struct heap_series *s, uint64_t stack)
     return s->groups[stack <= s->heap->frames.stack_count ? stack : 0];
 }
 
-static void take_batch(struct heap_series *s, const struct trace_event *ev)
+static void take(void *context, const struct heap_change *c)
 {
-    struct heap_process *p = heap_process_of(s->heap, ev->batch.process);
-    uint64_t place = 0;
-    struct batch_reader r;
-    struct batch_event e;
+    struct heap_series *s = context;
+    struct heap_hold *hold;
 
-    if (!p || batch_open(&r, ev->tail, ev->tail_bytes, ev->time_ns, ev->batch.span_ns) < 0)
+    if (c->time_ns > s->to_ns || (c->info && c->freed && !c->info->at))
         return;
-    intmap_get(&s->heap->pass->processes, p->number, &place);
-    while (batch_next(&r, &e) > 0) {
-        struct heap_info *i;
-        struct heap_hold *hold;
-
-        if (e.time_ns > s->to_ns || !e.info || e.info > p->state->info_count)
-            continue;
-        i = &p->state->infos[e.info];
-        if (!i->defined || (e.op == BATCH_FREE && !i->at))
-            continue;
-        end_processes(s, e.time_ns);
-        hold = hold_of(s, (uint32_t)place, group_of(s, i->stack));
-        i->at += e.op == BATCH_FREE ? (uint64_t)-1 : 1;
-        (e.op == BATCH_FREE ? fall : rise)(s, hold, e.time_ns, i->bytes);
-    }
+    if (c->info)
+        c->info->at += c->freed ? (uint64_t)-1 : 1;
+    end_processes(s, c->time_ns);
+    hold = hold_of(s, c->place, group_of(s, c->stack));
+    (c->freed ? fall : rise)(s, hold, c->time_ns, c->bytes);
 }
 
-static void take_sample(struct heap_series *s, const struct trace_event *ev)
+void heap_series_begin(struct heap_series *s, struct heap *h, const struct trace *t,
+                       const uint32_t *groups, uint32_t count)
 {
-    struct heap_process *p = heap_process_of_thread(s->heap, ev->alloc.thread);
-    struct heap_block *block;
-    struct heap_hold *hold;
-    uint64_t place = 0;
+    uint64_t last = trace_last_ns(t),
+             to = h->options.to_ns && h->options.to_ns < last ? h->options.to_ns : last;
+    struct arena *a = h->run.names.arena;
 
-    if (!p || ev->time_ns > s->to_ns)
-        return;
-    end_processes(s, ev->time_ns);
-    intmap_get(&s->heap->pass->processes, p->number, &place);
-    block = heap_live_find(&s->live, (uint32_t)place, ev->alloc.address);
-    if (block) {
-        fall(s, &s->holds[block->entry], ev->time_ns, block->amount.bytes);
-        heap_live_remove(&s->live, block);
+    *s = (struct heap_series){.heap = h, .groups = groups, .count = count, .to_ns = to};
+    s->replay = (struct heap_replay){.heap = h, .take = take, .context = s};
+    s->from_ns = h->options.from_ns < to ? h->options.from_ns : to;
+    s->step_ns = (to - s->from_ns) / HEAP_SERIES_STEPS + 1;
+    s->tracks = arena_alloc(a, (count + 1) * sizeof(struct heap_track *));
+    s->ends = arena_alloc(a, (h->process_count + 1) * sizeof(struct heap_process *));
+    for (size_t n = 0; n < h->process_count; n++) {
+        struct heap_state *state = h->processes[n]->state;
+
+        for (size_t i = 1; i <= state->info_count; i++)
+            state->infos[i].at = 0;
+        if (h->processes[n]->end_ns != UINT64_MAX)
+            s->ends[s->end_count++] = h->processes[n];
     }
-    if (ev->kind != TRACE_ALLOC)
-        return;
-    block = heap_live_add(&s->live, (uint32_t)place, ev->alloc.address);
-    if (!block)
-        return;
-    block->amount = heap_weigh(ev);
-    hold = hold_of(s, (uint32_t)place, group_of(s, ev->alloc.stack));
-    block->entry = (uint32_t)(hold - s->holds);
-    rise(s, hold, ev->time_ns, block->amount.bytes);
+    memory_sort(s->ends, s->end_count, sizeof(struct heap_process *), by_end);
 }
 
 void heap_series_take(struct heap_series *s, const struct trace_event *ev)
 {
-    if (ev->kind == TRACE_BATCH)
-        take_batch(s, ev);
-    else if (ev->kind == TRACE_ALLOC || ev->kind == TRACE_FREE)
-        take_sample(s, ev);
+    heap_replay(&s->replay, ev);
 }
 
 void heap_series_end(struct heap_series *s)
@@ -193,7 +152,7 @@ void heap_series_end(struct heap_series *s)
     for (uint32_t i = 0; i <= s->count; i++)
         if (s->tracks[i])
             move_to(s->tracks[i], HEAP_SERIES_STEPS - 1);
-    heap_live_free(&s->live);
+    heap_replay_end(&s->replay);
     intmap_free(&s->places);
     free(s->holds);
     s->holds = NULL;

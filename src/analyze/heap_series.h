@@ -7,7 +7,7 @@
 #define ANALYZE_HEAP_SERIES_H
 
 #include "analyze/heap.h"
-#include "analyze/heap_live.h"
+#include "analyze/heap_replay.h"
 #include "base/intmap.h"
 
 #define HEAP_SERIES_STEPS 100
@@ -21,7 +21,7 @@ struct heap_series {
     struct heap_hold *holds;    /* what one process holds of one group */
     size_t hold_count, hold_room;
     struct intmap places;
-    struct heap_live live;
+    struct heap_replay replay;
     struct heap_process **ends; /* those that end, in order */
     size_t end_count, ended;
 };
