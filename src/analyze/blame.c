@@ -329,6 +329,8 @@ size_t blame_functions(const struct blame *b, uint64_t frame, const uint32_t **f
 {
     if (!frame || frame > b->frames->frame_count)
         return 0;
+    if (b->inner->first[frame + 1] == b->inner->first[frame])
+        return 0; /* of none, there may not even be a list */
     *functions = b->inner->all + b->inner->first[frame];
     return b->inner->first[frame + 1] - b->inner->first[frame];
 }

@@ -105,7 +105,7 @@ static size_t choose(struct tree *t, uint64_t most)
 
     for (uint32_t i = 0; i < t->count; i++)
         order[i] = &t->nodes[i];
-    qsort(order, t->count, sizeof(*order), by_bytes);
+    memory_sort(order, t->count, sizeof(*order), by_bytes);
     for (uint32_t i = 0; i < t->count && shown < most; i++) {
         struct node *n = order[i], *parent = &t->nodes[n->parent];
 

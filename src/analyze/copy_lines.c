@@ -105,7 +105,7 @@ static int by_bytes(const void *left, const void *right)
 static void rate(struct table_cell *c, const struct work *w, uint64_t bytes)
 {
     if (w->ran_ns)
-        cell_number(c, (uint64_t)((double)bytes * 1e9 / (double)w->ran_ns + 0.5));
+        cell_rounded(c, (double)bytes * 1e9 / (double)w->ran_ns);
 }
 
 static void put_line(struct answer *a, struct table *t, const struct work *w, const struct line *l)
@@ -150,7 +150,7 @@ static void put_lines(struct answer *a, struct table *t, struct work *w, uint64_
 {
     for (size_t i = 0; i < w->time.count; i++)
         add_entry(w, &w->time.entries[i]);
-    qsort(w->lines, w->count, sizeof(*w->lines), by_bytes);
+    memory_sort(w->lines, w->count, sizeof(*w->lines), by_bytes);
     for (size_t i = 0; i < w->count && i < most; i++)
         put_line(a, t, w, &w->lines[i]);
     if (!w->known)

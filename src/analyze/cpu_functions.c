@@ -201,7 +201,7 @@ static void put_functions(struct answer *a, struct work *w, uint64_t most)
     for (size_t i = 1; i <= w->time.count; i++)
         if (w->time.entries[i - 1].sums.ns)
             add_entry(w, i);
-    qsort(w->functions, w->count, sizeof(*w->functions), by_self);
+    memory_sort(w->functions, w->count, sizeof(*w->functions), by_self);
     for (size_t i = 0; i < w->count && i < most; i++)
         put_function(a, t, w, &w->functions[i]);
     put_unknown(a, t, w);
@@ -243,7 +243,7 @@ static size_t merge_entries(struct cpu_time *time, const struct frames *f)
     struct intmap places = {0};
     size_t kept = 0;
 
-    qsort(time->entries, time->count, sizeof(*time->entries), by_time);
+    memory_sort(time->entries, time->count, sizeof(*time->entries), by_time);
     for (size_t i = 0; i < time->count; i++) {
         const struct cpu_entry e = time->entries[i];
         uint64_t key = e.stack <= f->stack_count ? keys[e.stack] : 0;
@@ -257,7 +257,7 @@ static size_t merge_entries(struct cpu_time *time, const struct frames *f)
     }
     free(keys);
     intmap_free(&places);
-    qsort(time->entries, kept, sizeof(*time->entries), by_time);
+    memory_sort(time->entries, kept, sizeof(*time->entries), by_time);
     return kept;
 }
 

@@ -228,7 +228,7 @@ static void fill_row(struct answer *a, struct table_cell *c, const struct entry 
     fill_measures(c, e->amounts, d->measures);
     c += d->measures * 3;
     if (variance > 0)
-        cell_number(&c[0], (uint64_t)(sqrt(variance) + 0.5));
+        cell_rounded(&c[0], sqrt(variance));
     if (e->stack) {
         cell_text(&c[1], table_frame_text(a->arena, &site));
         cell_stack(&c[2], frames_stack(&e->heap->frames, a->arena, e->stack));

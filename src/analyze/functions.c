@@ -93,7 +93,7 @@ struct table *function_rows_add(struct answer *a, const struct line_sums *s)
         if (!line_sum_is_empty(&s->totals[i]))
             rows[count++] = (struct row){i, line_sums_weight(s, &s->selves[i]),
                                          line_sums_weight(s, &s->totals[i])};
-    qsort(rows, count, sizeof(*rows), by_weight);
+    memory_sort(rows, count, sizeof(*rows), by_weight);
     for (size_t i = 0; i < count; i++) {
         if (i < most)
             add_function(a, t, s, rows[i].function);

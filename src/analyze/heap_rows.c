@@ -53,7 +53,7 @@ static void sort_and_limit(struct heap_rows *r, const struct heap *h, uint64_t s
 {
     uint64_t most = h->options.rows ? h->options.rows : standard;
 
-    qsort(r->rows, r->count, sizeof(*r->rows), compare);
+    memory_sort(r->rows, r->count, sizeof(*r->rows), compare);
     for (size_t i = (size_t)most; most < r->count && i < r->count; i++) {
         add_stack(&r->rest.sum, &r->rows[i].sum);
         r->rest.stacks += r->rows[i].stacks;

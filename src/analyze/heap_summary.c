@@ -59,7 +59,7 @@ void heap_summary_facts(struct answer *a, struct table *facts, const struct heap
     heap_cell_blocks(table_fact(a, facts, "allocations", UNIT_COUNT), &s->allocated);
     c = table_fact(a, facts, "allocations_per_second", UNIT_COUNT);
     if (seconds > 0)
-        cell_number(c, (uint64_t)((double)s->allocated.milliblocks / 1000 / seconds + 0.5));
+        cell_rounded(c, (double)s->allocated.milliblocks / 1000 / seconds);
     c = table_fact(a, facts, "temporary_percent", UNIT_PERCENT);
     if (h->exact)
         heap_cell_percent(c, (double)s->temporary.milliblocks, (double)s->allocated.milliblocks);

@@ -99,7 +99,7 @@ static void fill_verdict(struct table_cell *c, const struct heap_row *row, const
 
     cell_text(&c[4], names[v->trend]);
     if (v->trend == GROWING)
-        cell_number(&c[5], (uint64_t)(v->slope + 0.5));
+        cell_rounded(&c[5], v->slope);
     if (v->trend >= UNCLEAR)
         cell_real(&c[6], confidence < CONFIDENCE_MOST ? confidence : CONFIDENCE_MOST);
     cell_number(&c[7], row->sum.at.bytes > v->quarter ? row->sum.at.bytes - v->quarter : 0);

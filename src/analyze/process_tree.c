@@ -1,6 +1,8 @@
 /* process_tree - no recursion: a hostile trace can nest processes as deep as it likes. */
 #include "analyze/process_tree.h"
 
+#include "base/memory.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +59,7 @@ void process_tree_choose(struct run *r, size_t most)
 
     if (bytes)
         memcpy(order, r->processes, bytes);
-    qsort(order, r->process_count, sizeof(*order), by_peak);
+    memory_sort(order, r->process_count, sizeof(*order), by_peak);
     for (size_t i = 0; i < r->process_count && most; i++) {
         size_t n = missing(order[i], most);
 

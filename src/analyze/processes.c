@@ -126,9 +126,8 @@ static void fill_heap(struct table_cell *c, const struct heap *h, const struct r
     heap_cell_bytes(&c[3], &s->allocated);
     heap_cell_blocks(&c[4], &s->allocated);
     if (own->to_ns > own->from_ns)
-        cell_number(&c[5], (uint64_t)((double)s->allocated.milliblocks * 1e6 /
-                                          (double)(own->to_ns - own->from_ns) +
-                                      0.5));
+        cell_rounded(&c[5],
+                     (double)s->allocated.milliblocks * 1e6 / (double)(own->to_ns - own->from_ns));
     if (!own->samples)
         heap_cell_percent(&c[6], (double)s->temporary.milliblocks,
                           (double)s->allocated.milliblocks);

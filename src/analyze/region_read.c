@@ -93,8 +93,7 @@ static void sum_up(struct region_list *l)
     uint64_t sum = 0;
     double squares = 0;
 
-    if (l->sample_count)
-        qsort(l->samples, l->sample_count, sizeof(*l->samples), by_thread_and_time);
+    memory_sort(l->samples, l->sample_count, sizeof(*l->samples), by_thread_and_time);
     for (size_t i = 0; i < l->sample_count; i++) {
         struct region_sample *s = &l->samples[i];
 

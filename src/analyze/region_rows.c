@@ -1,6 +1,7 @@
 /* region_rows - the named spans of a program: how often, how long, and what memory did meanwhile. */
 #include "analyze/heap_rows.h"
 #include "analyze/region_read.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static struct region_span **sorted(struct arena *a, struct region_list *l)
 
     for (size_t i = 0; i < l->count; i++)
         spans[i] = &l->spans[i];
-    qsort(spans, l->count, sizeof(struct region_span *), by_name_and_length);
+    memory_sort(spans, l->count, sizeof(struct region_span *), by_name_and_length);
     return spans;
 }
 
@@ -198,8 +199,8 @@ static void put_spans(struct answer *a, struct table *t, struct region_list *l,
     struct region_span **spans = sorted(a->arena, l);
     size_t shown = most && most < l->count ? (size_t)most : l->count;
 
-    qsort(spans, l->count, sizeof(struct region_span *), by_length);
-    qsort(spans, shown, sizeof(struct region_span *), by_time);
+    memory_sort(spans, l->count, sizeof(struct region_span *), by_length);
+    memory_sort(spans, shown, sizeof(struct region_span *), by_time);
     for (size_t i = 0; i < shown; i++)
         put_span(table_add(a, t), l, h, spans[i]);
     if (shown < l->count)

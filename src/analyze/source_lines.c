@@ -194,7 +194,7 @@ static void choose(struct rows *r, const struct line_sums *s, const double *weig
             r->left++;
         }
     }
-    qsort(r->rows, r->count, sizeof(*r->rows), by_weight);
+    memory_sort(r->rows, r->count, sizeof(*r->rows), by_weight);
     kept = r->count > most ? (size_t)most : r->count;
     for (size_t i = kept; i < r->count; i++) {
         line_sum_add(&r->rest, &s->lines[r->rows[i].line]);
@@ -202,7 +202,7 @@ static void choose(struct rows *r, const struct line_sums *s, const double *weig
     }
     r->count = kept;
     ordered = &s->blame;
-    qsort(r->rows, r->count, sizeof(*r->rows), by_place);
+    memory_sort(r->rows, r->count, sizeof(*r->rows), by_place);
 }
 
 static void add_line(struct answer *a, struct table *t, const struct line_sums *s, uint32_t line)

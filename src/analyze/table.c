@@ -3,6 +3,8 @@
  */
 #include "analyze/table.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,11 @@ void cell_number(struct table_cell *c, uint64_t number)
 {
     c->number = number;
     c->present = true;
+}
+
+void cell_rounded(struct table_cell *c, double number)
+{
+    cell_number(c, text_rounded(number));
 }
 
 void cell_real(struct table_cell *c, double real)

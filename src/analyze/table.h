@@ -122,6 +122,7 @@ struct table *answer_add(struct answer *a, const char *name, enum table_shape sh
 struct table_cell *table_add(struct answer *a, struct table *t);
 
 void cell_number(struct table_cell *c, uint64_t number);
+void cell_rounded(struct table_cell *c, double number);
 void cell_real(struct table_cell *c, double real);
 void cell_change(struct table_cell *c, uint64_t from, uint64_t to); /* to - from */
 void cell_text(struct table_cell *c, const char *text);             /* NULL: stays absent */

@@ -42,7 +42,7 @@ static void fill_memory(struct table_cell *c, const struct heap *h, const struct
     heap_cell_blocks(&c[1], &t->sums.allocated);
     heap_cell_error(&c[2], &t->sums.allocated);
     if (to > t->from_ns && !h->options.from_ns && !h->options.to_ns)
-        cell_number(&c[3], (uint64_t)(blocks * 1e6 / (double)(to - t->from_ns) + 0.5));
+        cell_rounded(&c[3], blocks * 1e6 / (double)(to - t->from_ns));
     heap_cell_bytes(&c[4], &t->sums.freed);
     heap_cell_blocks(&c[5], &t->sums.freed);
     if (h->exact) {

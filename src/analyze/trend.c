@@ -1,6 +1,8 @@
 /* trend - see trend.h. */
 #include "analyze/trend.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +20,7 @@ static double ties(const double *y, size_t count)
 
     for (size_t i = 0; i < count; i++)
         sorted[i] = y[i];
-    qsort(sorted, count, sizeof(*sorted), by_value);
+    memory_sort(sorted, count, sizeof(*sorted), by_value);
     for (size_t i = 0, same = 1; i < count; i++, same++) {
         if (i + 1 < count && !by_value(&sorted[i], &sorted[i + 1]))
             continue;
@@ -80,6 +82,6 @@ double trend_slope(const double *y, size_t count)
     for (size_t i = 0; i < count; i++)
         for (size_t k = i + 1; k < count; k++)
             slopes[n++] = (y[k] - y[i]) / (double)(k - i);
-    qsort(slopes, n, sizeof(*slopes), by_value);
+    memory_sort(slopes, n, sizeof(*slopes), by_value);
     return n % 2 ? slopes[n / 2] : (slopes[n / 2 - 1] + slopes[n / 2]) / 2;
 }

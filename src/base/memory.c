@@ -33,3 +33,10 @@ void *memory_pages(size_t bytes)
 
     return checked(p == MAP_FAILED ? NULL : p);
 }
+
+void memory_sort(void *items, size_t count, size_t bytes,
+                 int (*compare)(const void *left, const void *right))
+{
+    if (count > 1)
+        qsort(items, count, bytes, compare);
+}

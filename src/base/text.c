@@ -235,3 +235,10 @@ size_t text_width(const char *utf8)
         n += ((unsigned char)*utf8 & 0xc0) != 0x80;
     return n;
 }
+
+uint64_t text_rounded(double value)
+{
+    if (!(value > 0))
+        return 0;
+    return value + 0.5 < 0x1p64 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}

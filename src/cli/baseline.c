@@ -1,5 +1,7 @@
 #include "cli/baseline.h"
 
+#include "base/memory.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -161,7 +163,6 @@ size_t baseline_list(struct arena *a, const char *directory, const char ***names
     }
     if (dir)
         closedir(dir);
-    if (count)
-        qsort(*names, count, sizeof(**names), by_name);
+    memory_sort(*names, count, sizeof(**names), by_name);
     return count;
 }

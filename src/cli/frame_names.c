@@ -123,7 +123,7 @@ static void resolve_frames(struct reading *r, struct resolver *resolver, struct 
 {
     uint64_t *calls = memory_resize(NULL, r->frame_count * sizeof(*calls));
 
-    qsort(r->frames, r->frame_count, sizeof(*r->frames), by_module);
+    memory_sort(r->frames, r->frame_count, sizeof(*r->frames), by_module);
     for (size_t i = 0, end; i < r->frame_count; i = end) {
         uint64_t module = r->frames[i].module;
         struct naming to = {s, &r->frames[i]};

@@ -100,8 +100,7 @@ static void find_references(struct sources_writer *w)
         for (size_t k = 0; k < n; k++)
             refer(w, &names[k]);
     }
-    if (w->count)
-        qsort(w->references, w->count, sizeof(*w->references), by_line);
+    memory_sort(w->references, w->count, sizeof(*w->references), by_line);
 }
 
 /* ---- the text of a file ---- */

@@ -326,7 +326,8 @@ static void put_totals(const struct page *p, int from, int to)
     for (int row = from; row < to; row++)
         cpu += value_at(p, row, p->cpu_at);
     if (p->cpu > 0) {
-        fprintf(p->out, "CPU %s (%.1f %%)", text_duration(text, (uint64_t)cpu), cpu / p->cpu * 100);
+        fprintf(p->out, "CPU %s (%.1f %%)", text_duration(text, text_rounded(cpu)),
+                cpu / p->cpu * 100);
         between = ", ";
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -338,8 +339,8 @@ static void put_totals(const struct page *p, int from, int to)
         if (!(sum > 0))
             continue;
         fprintf(p->out, "%s%s %s", between, parts[i].text,
-                parts[i].bytes ? text_size(text, (uint64_t)sum)
-                               : text_duration(text, (uint64_t)sum));
+                parts[i].bytes ? text_size(text, text_rounded(sum))
+                               : text_duration(text, text_rounded(sum)));
         between = ", ";
     }
 }

@@ -142,7 +142,7 @@ static void put_beyond(struct emit *j, const struct watch_result *r)
     put_text(j, "peak_method", r->method);
     put_number(j, "min_rss_bytes", r->rss.count ? r->rss.least : ABSENT);
     put_number(j, "avg_rss_bytes",
-               r->rss.count ? (uint64_t)(r->rss.sum / (double)r->rss.count) : ABSENT);
+               r->rss.count ? text_rounded(r->rss.sum / (double)r->rss.count) : ABSENT);
     put_number(j, "peak_pss_bytes", r->peak_pss);
     put_number(j, "process_count", r->process_count);
     put_number(j, "outlived", (uint64_t)r->outlived);

@@ -27,8 +27,7 @@ void run_tree_make(struct run_tree *t, const struct watch_result *r)
     for (int i = 0; i < count; i++)
         order[i] = i;
     sorting = r->processes;
-    if (count)
-        qsort(order, (size_t)count, sizeof(int), larger_first);
+    memory_sort(order, (size_t)count, sizeof(int), larger_first);
     for (int i = count - 1; i >= 0; i--) { /* the smallest first, each put before the others */
         int *at = &t->first[r->processes[order[i]].parent + 1];
 

@@ -1,5 +1,7 @@
 #include "resolve/spans.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 #define STEPS_MOST 256 /* how far back an enclosing span is looked for: files are hostile */
@@ -30,8 +32,7 @@ void spans_sort(struct spans *s)
 {
     uint64_t reach = 0, next = 0;
 
-    if (s->count > 1)
-        qsort(s->list, s->count, sizeof(*s->list), by_low);
+    memory_sort(s->list, s->count, sizeof(*s->list), by_low);
     for (size_t i = s->count; i-- > 0;) {
         struct span *span = &s->list[i];
 

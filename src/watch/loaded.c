@@ -103,7 +103,7 @@ static void read_symbols(const struct loaded *l, struct loaded_object *o)
                 o->symbols[o->symbol_count++] = (struct loaded_symbol){
                     t.base + all[i].st_value, all[i].st_size, o->names + all[i].st_name};
     }
-    qsort(o->symbols, o->symbol_count, sizeof(*o->symbols), by_address);
+    memory_sort(o->symbols, o->symbol_count, sizeof(*o->symbols), by_address);
     free(all);
 }
 

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <zstd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #include "replay.h"
 
 #ifdef FUZZ_ENGINE

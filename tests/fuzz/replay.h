@@ -2,13 +2,14 @@
 #ifndef REPLAY_H
 #define REPLAY_H
 
-#ifndef FUZZ_ENGINE
-
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifndef FUZZ_ENGINE
+
+#include <stdio.h>
 
 static int replay(const char *path)
 {

@@ -136,6 +136,15 @@ static void test_durations(void)
     CHECK_STR(text_duration(out, 3725000000000), "1 h 02 m");
 }
 
+static void test_rounded(void)
+{
+    CHECK_EQ(text_rounded(0), 0);
+    CHECK_EQ(text_rounded(-3), 0);
+    CHECK_EQ(text_rounded(2.5), 3);
+    CHECK_EQ(text_rounded(0x1p64), UINT64_MAX);
+    CHECK_EQ(text_rounded(1e300), UINT64_MAX);
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
@@ -146,6 +155,7 @@ int main(void)
         {"moments", test_moments},
         {"dates", test_dates},
         {"durations", test_durations},
+        {"rounded numbers", test_rounded},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));
