@@ -1,4 +1,6 @@
-/* blocks - see blocks.h: open addressing, directory and groups at most three quarters full. */
+/* blocks - see blocks.h: open addressing, the directory at most three quarters full and groups, which
+ * have few collisions, seven eighths.
+ */
 #include "watch/blocks.h"
 
 #include "base/memory.h"
@@ -6,11 +8,11 @@
 #include <stdlib.h>
 
 #define FIRST_GROUPS 64u
-#define FIRST_BLOCKS 16u
+#define SPREAD_MOST 8u /* entries for each block, to spread them */
 
-_Static_assert(sizeof(struct block) == 16, "pieces of a slab are powers of two");
+_Static_assert(sizeof(struct block) == 16, "no larger: there are many");
 
-static uint32_t room_of(uint32_t entries)
+static uint32_t directory_room(uint32_t entries)
 {
     return entries / 4 * 3;
 }
@@ -21,7 +23,7 @@ static void grow_directory(struct blocks *b)
     uint32_t before = old ? b->mask + 1 : 0, entries = old ? before * 2 : FIRST_GROUPS;
 
     b->mask = entries - 1;
-    b->room = room_of(entries) - room_of(before);
+    b->room = directory_room(entries) - directory_room(before);
     b->groups = memory_zeroed(entries * sizeof(*b->groups));
     for (uint32_t i = 0; i < before; i++) {
         if (old[i].slots)
@@ -30,30 +32,43 @@ static void grow_directory(struct blocks *b)
     free(old);
 }
 
-static struct block *take_slots(struct blocks *b, uint32_t entries)
+static uint32_t group_room(uint32_t entries)
 {
-    return slab_take(&b->slab, (unsigned int)__builtin_ctz(entries) + 4);
+    return entries - entries / 8;
 }
 
-/* As the last one has become, or half of that if half would have done. */
-static uint32_t expected_entries(const struct blocks *b)
+/* The smallest table with room for so many. */
+static unsigned int step_for(uint32_t blocks)
 {
-    const struct blocks_group *last = b->groups ? blocks_group(b, b->newest) : NULL;
-    uint32_t entries;
+    unsigned int step = 0;
 
-    if (!last || !last->slots)
-        return FIRST_BLOCKS;
-    entries = last->mask + 1;
-    if (room_of(entries) - last->room <= room_of(entries / 2) && entries > FIRST_BLOCKS)
-        entries /= 2;
-    return entries;
+    while (step < SLAB_STEPS - 1 &&
+           group_room((uint32_t)(slab_size(step) / sizeof(struct block))) < blocks)
+        step++;
+    return step;
 }
 
+static void take_slots(struct blocks *b, struct blocks_group *g, unsigned int step)
+{
+    g->slots = slab_take(&b->slab, step);
+    g->step = step;
+    g->entries = (uint32_t)(slab_size(step) / sizeof(struct block));
+    g->room = group_room(g->entries);
+}
+
+static uint32_t used_of(const struct blocks_group *g)
+{
+    return group_room(g->entries) - g->room;
+}
+
+/* As many blocks as the last one has, and a few. */
 static void new_group(struct blocks *b, struct blocks_group *g, uint32_t number)
 {
-    uint32_t entries = expected_entries(b);
+    const struct blocks_group *last = blocks_group(b, b->newest);
+    uint32_t used = last->slots ? used_of(last) : 0;
 
-    *g = (struct blocks_group){take_slots(b, entries), number, entries - 1, room_of(entries)};
+    take_slots(b, g, step_for(used + used / 16));
+    g->number = number;
     b->newest = number;
     b->room--;
 }
@@ -67,27 +82,38 @@ static uint32_t count_live(const struct blocks_group *g)
 {
     uint32_t live = 0;
 
-    for (uint32_t i = 0; i <= g->mask; i++)
+    for (uint32_t i = 0; i < g->entries; i++)
         live += lives(&g->slots[i]);
     return live;
 }
 
-/* Without the dead, and in a larger table unless they were so many that the size will do. */
+/* Without the dead. */
+static void move_group(struct blocks *b, struct blocks_group *g, unsigned int step)
+{
+    struct blocks_group old = *g;
+
+    take_slots(b, g, step);
+    for (uint32_t i = 0; i < old.entries; i++) {
+        if (!lives(&old.slots[i]))
+            continue;
+        *blocks_place(g, old.slots[i].offset) = old.slots[i];
+        g->room--;
+    }
+    slab_give(&b->slab, old.slots, old.step);
+}
+
+/* Twice as large as its living need, and no smaller than it was. */
 static void renew_group(struct blocks *b, struct blocks_group *g)
 {
-    struct block *old = g->slots;
-    uint32_t before = g->mask + 1, live = count_live(g);
-    uint32_t entries = live > before / 4 ? before * 2 : before;
-    unsigned int bits = (unsigned int)__builtin_ctz(before);
+    unsigned int step = step_for(count_live(g) * 2);
 
-    g->slots = take_slots(b, entries);
-    g->mask = entries - 1;
-    g->room = room_of(entries) - live;
-    for (uint32_t i = 0; i < before; i++) {
-        if (lives(&old[i]))
-            *blocks_place(g, old[i].offset) = old[i];
-    }
-    slab_give(&b->slab, old, bits + 4);
+    move_group(b, g, step > g->step ? step : g->step);
+}
+
+void blocks_spread(struct blocks *b, struct blocks_group *g)
+{
+    if (g->step + 4 < SLAB_STEPS && g->entries * 2 <= used_of(g) * SPREAD_MOST)
+        move_group(b, g, g->step + 4);
 }
 
 struct blocks_group *blocks_room(struct blocks *b, uint32_t number)

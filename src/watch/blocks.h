@@ -1,8 +1,9 @@
 /* blocks - the live blocks of one process, by address. Asked at every event: the search is inline.
  *
  * Blocks that a program uses together lie near each other, so they are kept near each other: each
- * 64 KiB of addresses has a small table of its own, found through a directory. What an event touches
- * is then in the cache as often as it is in the program's, and no table is ever large to copy.
+ * 64 KiB of addresses has a small table of its own, found through a directory, and in the table they
+ * are in the order of their addresses but for those that had to give way. What an event touches is
+ * then in the cache as often as it is in the program's, and no table is ever large to copy.
  *
  * Programs use the same addresses again and again, so the entry of a block that has died stays, to
  * be found at once by the next; the dead are dropped when the table is made anew.
@@ -16,6 +17,7 @@
 #include <stdint.h>
 
 #define BLOCK_TIME 65536u           /* ns; unit of `birth` */
+#define BLOCKS_FAR 32u              /* slots from where it should be */
 #define BLOCK_DEAD (UINT32_MAX - 1) /* `info` in the tables alone: it does not live any more */
 
 struct block {
@@ -29,8 +31,9 @@ struct block {
 struct blocks_group {    /* 64 KiB of addresses */
     struct block *slots; /* NULL: empty */
     uint32_t number;     /* address / 64 KiB */
-    uint32_t mask;       /* slots - 1 */
+    uint32_t entries;    /* slots */
     uint32_t room;       /* blocks that may still be added */
+    uint32_t step;       /* of the slab */
 };
 
 struct blocks { /* zeroed is empty */
@@ -42,6 +45,8 @@ struct blocks { /* zeroed is empty */
 
 /* A group with room for one more, made if need be. */
 struct blocks_group *blocks_room(struct blocks *b, uint32_t number);
+/* A block had to give way far: the group in a larger table, unless it is large for what it holds. */
+void blocks_spread(struct blocks *b, struct blocks_group *g);
 void blocks_free(struct blocks *b);
 
 static inline size_t blocks_home(uint64_t key, uint32_t mask)
@@ -59,14 +64,27 @@ static inline struct blocks_group *blocks_group(const struct blocks *b, uint32_t
     return &b->groups[i];
 }
 
+static inline uint32_t blocks_slot(const struct blocks_group *g, uint32_t offset)
+{
+    return (uint32_t)((uint64_t)offset * g->entries >> 16);
+}
+
 /* The same for a block. */
 static inline struct block *blocks_place(const struct blocks_group *g, uint32_t offset)
 {
-    size_t i = blocks_home(offset, g->mask);
+    uint32_t i = blocks_slot(g, offset);
 
     while (g->slots[i].info && g->slots[i].offset != offset)
-        i = (i + 1) & g->mask;
+        i = i + 1 < g->entries ? i + 1 : 0;
     return &g->slots[i];
+}
+
+static inline bool blocks_is_far(const struct blocks_group *g, const struct block *block,
+                                 uint32_t offset)
+{
+    uint32_t slot = blocks_slot(g, offset), at = (uint32_t)(block - g->slots);
+
+    return (at < slot ? at + g->entries : at) - slot > BLOCKS_FAR;
 }
 
 /* NULL: none lives there. It holds until the next is added. */
@@ -88,6 +106,10 @@ static inline struct block *blocks_add(struct blocks *b, uint64_t address)
     if (!g || !g->slots || !g->room)
         g = blocks_room(b, number);
     block = blocks_place(g, address & 0xffff);
+    if (!block->info && blocks_is_far(g, block, address & 0xffff)) {
+        blocks_spread(b, g);
+        block = blocks_place(g, address & 0xffff);
+    }
     if (!block->info) {
         block->offset = address & 0xffff;
         g->room--;
@@ -107,7 +129,7 @@ static inline const void *blocks_near(const struct blocks *b, uint64_t address)
 {
     const struct blocks_group *g = b->groups ? blocks_group(b, (uint32_t)(address >> 16)) : NULL;
 
-    return g && g->slots ? (const void *)&g->slots[blocks_home(address & 0xffff, g->mask)] : b;
+    return g && g->slots ? (const void *)&g->slots[blocks_slot(g, address & 0xffff)] : b;
 }
 
 #endif

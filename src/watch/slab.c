@@ -35,14 +35,14 @@ static void add_region(struct slab *s, size_t least)
     s->end = (char *)r + bytes;
 }
 
-void *slab_take(struct slab *s, unsigned int bits)
+void *slab_take(struct slab *s, unsigned int step)
 {
-    size_t bytes = (size_t)1 << bits;
-    struct slab_free *old = s->free[bits];
+    size_t bytes = slab_size(step);
+    struct slab_free *old = s->free[step];
     void *piece = s->at;
 
     if (old) {
-        s->free[bits] = old->next;
+        s->free[step] = old->next;
         return memset(old, 0, bytes);
     }
     if ((size_t)(s->end - s->at) < bytes) {
@@ -53,12 +53,12 @@ void *slab_take(struct slab *s, unsigned int bits)
     return piece;
 }
 
-void slab_give(struct slab *s, void *piece, unsigned int bits)
+void slab_give(struct slab *s, void *piece, unsigned int step)
 {
     struct slab_free *f = piece;
 
-    f->next = s->free[bits];
-    s->free[bits] = f;
+    f->next = s->free[step];
+    s->free[step] = f;
 }
 
 void slab_free(struct slab *s)

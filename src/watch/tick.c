@@ -15,8 +15,8 @@
 #define PSS_SHARE 100u        /* proportional sizes may take one part in this many of the time */
 #define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
 #define KILL_NS (2u * SECOND_NS)
-#define RESIDED_SHARE 100u        /* what is resident: one part in this many of the time, */
-#define RESIDED_GROWN_SHARE 50u   /* or, when more is resident than ever before, in this many */
+#define RESIDED_SHARE 200u        /* what is resident: one part in this many of the time, */
+#define RESIDED_GROWN_SHARE 100u  /* or, when more is resident than ever before, in this many */
 #define RESIDED_GROWTH 10u        /* that is, more by one part in this many */
 #define RESIDED_MOST (1ull << 30) /* above it the rings would fill while we ask: 50 ms */
 #define RESIDED_PROCESSES 64
