@@ -15,6 +15,7 @@
 
 struct run_state { /* what only the pass itself needs */
     struct intmap processes, pids, devices;
+    struct intmap ran; /* process number -> what it ran, where it was seen too late */
     size_t process_room;
     uint32_t holders[METRICS_ROOM];
     struct run_process *last_root;
@@ -131,6 +132,31 @@ static void link_process(struct run *r, struct run_process *p)
     *last = p;
 }
 
+/* A process that was seen only after its exec was born under the name of what it became. */
+static void rename_process(struct run *r, struct run_process *p)
+{
+    const char *ran = find(&r->state->ran, p->number), *slash;
+
+    if (!ran)
+        return;
+    slash = strrchr(ran, '/');
+    p->name = slash ? slash + 1 : ran;
+    p->command = ran;
+}
+
+/* Facts may come before what they tell of. */
+static void on_process_fact(struct run *r, const struct trace_event *ev)
+{
+    const char *key = names_get(&r->names, ev->fact.key), *text;
+
+    unrecorded_fact(&r->unrecorded, &r->names, ev);
+    if (!key || strcmp(key, "ran") != 0 || find(&r->state->ran, ev->fact.id))
+        return;
+    text = names_keep(&r->names, ev->tail, ev->tail_bytes);
+    if (text)
+        file_under(&r->state->ran, ev->fact.id, (void *)text);
+}
+
 static void on_process(struct run *r, const struct trace_event *ev)
 {
     struct run_state *s = r->state;
@@ -157,6 +183,7 @@ static void on_process(struct run *r, const struct trace_event *ev)
     p->from_ns = ev->time_ns;
     p->name = names_get(&r->names, ev->process.name);
     p->command = names_get(&r->names, ev->process.command);
+    rename_process(r, p);
     p->parent = ev->process.parent ? find(&s->processes, ev->process.parent) : NULL;
     p->depth = p->parent ? p->parent->depth + 1 : 0;
     inherit(r, p);
@@ -389,7 +416,7 @@ static void on_event(struct run *r, struct trace_event *ev)
         break;
     case TRACE_FACT:
         if (ev->fact.subject == TRACE_OF_PROCESS)
-            unrecorded_fact(&r->unrecorded, &r->names, ev);
+            on_process_fact(r, ev);
         else
             names_fact(&r->names, ev);
         break;
@@ -444,6 +471,7 @@ void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tic
     intmap_free(&r->state->processes);
     intmap_free(&r->state->pids);
     intmap_free(&r->state->devices);
+    intmap_free(&r->state->ran);
     names_seal(&r->names);
     r->health = health_line(r, trace_health(t));
 }

@@ -74,7 +74,7 @@ void modules_seen(struct thread *t, const struct cfi_module *module)
     buffer_put(t, buffer_word(RING_MODULE, 0, (uintptr_t)module->start), words, 7, map->l_name,
                text);
     python_module(map);
-    python_tell_refused(t);
+    python_tell(t);
     pymem_module(map);
 }
 

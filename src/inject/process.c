@@ -65,15 +65,22 @@ static bool make_home(void)
     return true;
 }
 
-/* A handler that interrupted a record has forked: let the child finish that record into nowhere. */
+/* A handler that interrupted a record has forked: let the child finish that record into nowhere. A
+ * child that runs Python is opened at once: it may do nothing but wait, which is told by its lines.
+ */
 static void in_child(void)
 {
     struct thread *t = local.thread;
+    int kept = errno;
 
     cpu_forked();
     if (local.busy && t && t->ring)
         sys_call(SYS_mmap, (long)t->ring, RING_WORDS * 8, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    else if (!local.busy && t && python_is_read() &&
+             record_enter((uintptr_t)__builtin_frame_address(0)))
+        record_leave();
+    errno = kept;
 }
 
 static void find_library(void)
@@ -246,5 +253,5 @@ void process_announce(struct thread *t)
     words[2] = (uint64_t)bytes;
     buffer_now(t);
     buffer_put(t, RING_PROCESS, words, 3, path, (size_t)bytes);
-    python_tell_refused(t);
+    python_tell(t);
 }

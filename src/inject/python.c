@@ -221,9 +221,16 @@ static OUTLINE void announce(struct thread *t)
         buffer_put(t, RING_PYTHON, words, 5, NULL, 0);
 }
 
-void python_tell_refused(struct thread *t)
+bool python_is_read(void)
 {
-    if (atomic_load_explicit(&python.state, memory_order_acquire) == PYTHON_REFUSED)
+    return atomic_load_explicit(&python.state, memory_order_acquire) == PYTHON_READ;
+}
+
+void python_tell(struct thread *t)
+{
+    int state = atomic_load_explicit(&python.state, memory_order_acquire);
+
+    if (state == PYTHON_READ || state == PYTHON_REFUSED)
         announce(t);
 }
 

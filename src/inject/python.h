@@ -51,8 +51,9 @@ void python_forked(void);
  */
 bool python_ready(struct thread *t, uintptr_t tstate, bool interrupted);
 
-/* Tell the collector of an interpreter that is not read, and why, unless it was told. */
-void python_tell_refused(struct thread *t);
+bool python_is_read(void);
+/* Tell the collector of the interpreter if it is known to be read, or not and why, unless it was told. */
+void python_tell(struct thread *t);
 
 /* A thread's frames could not be read: it was interrupted between two states. Counted. */
 void python_torn(struct thread *t);

@@ -220,7 +220,6 @@ static bool runs_python(struct thread *t, uintptr_t *tstate, bool interrupted)
     if (!*tstate || !python_ready(t, *tstate, interrupted))
         return false;
     t->python = true;
-    atomic_store_explicit(&t->slot->python, *tstate, memory_order_relaxed);
     memset(t->memo.entries, 0, sizeof(t->memo.entries));
     return true;
 }

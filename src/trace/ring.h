@@ -160,9 +160,8 @@ struct ring_slot {
     _Alignas(64) _Atomic uint64_t tail; /* words read so far; the collector's */
     _Alignas(64) _Atomic uint64_t lost; /* records lost: the ring was full for too long */
     _Atomic uint64_t nested;            /* events in a signal handler that interrupted a record */
-    _Atomic uint64_t python;            /* address of its PyThreadState; 0: none seen yet */
     _Atomic uint64_t torn;              /* looks at its Python frames that met one half made */
-    uint64_t reserved[4];
+    uint64_t reserved[5];
 };
 
 #define RING_SLOTS_OFFSET 4096u

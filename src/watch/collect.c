@@ -33,8 +33,10 @@ struct member { /* a recorded process */
     struct absorb_process process;
     struct member *next;
     int pidfd;
+    uint32_t said;    /* its number, as it numbers itself */
     bool gone, ended; /* it will write no more; all was read */
     bool forked_from; /* a child goes on with its stacks: they must stay */
+    bool spent;       /* it had ended at the last look, and no child has come since */
     uint32_t *slots;
     unsigned int slot_count, slot_room;
 };
@@ -43,9 +45,11 @@ struct collect {
     struct rings rings;
     struct absorb absorb;
     struct absorb_ring *states[RING_SLOTS];
-    struct member *members; /* newest first */
+    struct member *members, **last; /* oldest first: a child reads what its parent wrote */
     struct intmap by_number;
     unsigned int alive;
+    uint64_t claims[RING_SLOTS]; /* process << 32 | slot, of those that are new */
+    size_t claim_count;
     uint64_t looked_ns;  /* when we last asked who is alive */
     uint64_t waits_ns;   /* and why they wait */
     uint64_t flushed_ns; /* and gave out what was held back */
@@ -68,6 +72,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     }
     c->rings.control->cpu_ns = options->cpu_ns ? options->cpu_ns : 10000000;
     c->rings.control->wants = options->wants;
+    c->last = &c->members;
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
@@ -178,13 +183,14 @@ static struct member *new_member(struct collect *c, uint32_t number, uint32_t pi
 {
     struct member *m = memory_zeroed(sizeof(*m));
 
+    m->said = number;
     m->process.number = c->number ? (uint32_t)c->number(c->context, (int)pid, file) : number;
     m->process.pid = pid;
     m->process.stacks.process = m->process.number;
     m->process.file = memory_zeroed(1);
     m->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    m->next = c->members;
-    c->members = m;
+    *c->last = m;
+    c->last = &m->next;
     c->alive++;
     intmap_put(&c->by_number, number, (uint64_t)(uintptr_t)m);
     return m;
@@ -239,9 +245,8 @@ static void add_slot(struct member *m, uint32_t slot)
     m->process.threaded = m->slot_count > 1;
 }
 
-static void slot_seen(void *context, uint32_t slot)
+static void slot_seen(struct collect *c, uint32_t slot)
 {
-    struct collect *c = context;
     struct ring_slot *s = &c->rings.slots[slot];
     struct announced said;
     struct absorb_ring *r;
@@ -261,6 +266,31 @@ static void slot_seen(void *context, uint32_t slot)
     r->words = c->rings.maps[slot];
     c->states[slot] = r;
     add_slot(m, slot);
+}
+
+static void note_claim(void *context, uint32_t slot)
+{
+    struct collect *c = context;
+
+    if (!c->states[slot])
+        c->claims[c->claim_count++] = (uint64_t)c->rings.slots[slot].process << 32 | slot;
+}
+
+static int by_process(const void *left, const void *right)
+{
+    const uint64_t *l = left, *r = right;
+
+    return *l < *r ? -1 : *l > *r;
+}
+
+/* In the order in which they came: a child after its parent, what was exec'ed after what it was. */
+static void look_for_new(struct collect *c)
+{
+    c->claim_count = 0;
+    rings_claimed(&c->rings, note_claim, c);
+    memory_sort(c->claims, c->claim_count, sizeof(*c->claims), by_process);
+    for (size_t i = 0; i < c->claim_count; i++)
+        slot_seen(c, (uint32_t)c->claims[i]);
 }
 
 /* Reading */
@@ -408,18 +438,16 @@ static void end_member(struct collect *c, struct member *m, bool outlived)
     if (c->absorb.store && !c->absorb.silent)
         trace_store_put(c->absorb.store, TRACE_PROCESS_END, m->process.last_ns,
                         (const uint64_t *)&fields, 2, NULL, 0);
-    if (!m->forked_from)
-        stackmap_process_free(&m->process.stacks);
     if (m->pidfd >= 0)
         close(m->pidfd);
     m->ended = true;
     c->alive--;
 }
 
-/* An older incarnation of the same pid has gone on by exec. */
-static bool replaced(const struct collect *c, const struct member *m)
+/* It has gone on by exec: there is a newer incarnation of the same pid. */
+static bool replaced(const struct member *m)
 {
-    for (const struct member *n = c->members; n && n != m; n = n->next) {
+    for (const struct member *n = m->next; n; n = n->next) {
         if (!n->ended && n->process.pid == m->process.pid)
             return true;
     }
@@ -433,23 +461,38 @@ static bool is_gone(const struct member *m)
     return m->pidfd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & POLLIN));
 }
 
+static void drop_member(struct collect *c, struct member *m)
+{
+    intmap_put(&c->by_number, m->said, 0);
+    stackmap_process_free(&m->process.stacks);
+    free(m);
+}
+
+/* What a child that has gone took over from its parent was told before this tick. */
 static void look_who_lives(struct collect *c)
 {
     struct member *m, **link;
+    uint64_t before;
 
     for (m = c->members; m; m = m->next)
-        m->gone = !m->ended && (is_gone(m) || replaced(c, m));
-    rings_claimed(&c->rings, slot_seen, c); /* it may have claimed more before it went */
+        m->gone = !m->ended && (is_gone(m) || replaced(m));
+    look_for_new(c); /* it may have claimed more before it went */
+    before = atomic_load(&c->rings.control->tick);
+    rings_tick(&c->rings);
     for (link = &c->members; (m = *link);) {
         if (m->gone && !m->ended)
             end_member(c, m, false);
-        if (m->ended && !m->forked_from) {
+        else if (!m->ended && m->forked_from)
+            read_member(c, m, before);
+        if (m->spent && !m->forked_from) {
             *link = m->next;
-            free(m);
+            drop_member(c, m);
             continue;
         }
+        m->spent = m->ended;
         link = &m->next;
     }
+    c->last = link;
 }
 
 static void look_why_they_wait(struct collect *c, uint64_t now)
@@ -479,7 +522,7 @@ unsigned int collect_pass(struct collect *c)
     uint64_t now = rings_tick(&c->rings);
     bool threaded = false;
 
-    rings_claimed(&c->rings, slot_seen, c);
+    look_for_new(c);
     for (struct member *m = c->members; m; m = m->next) {
         if (m->ended)
             continue;
@@ -511,8 +554,7 @@ void collect_finish(struct collect *c, struct absorb_counts *totals)
     }
     for (m = c->members; m; m = next) {
         next = m->next;
-        stackmap_process_free(&m->process.stacks);
-        free(m);
+        drop_member(c, m);
     }
     put_loss(c, NULL, TRACE_LOST_SLOTS, atomic_load(&c->rings.control->no_slot));
     *totals = c->absorb.totals;

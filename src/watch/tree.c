@@ -81,6 +81,36 @@ static struct tree_live *live_add(struct tree *t)
     return &t->live[t->live_count++];
 }
 
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The name of the file that a process runs, as much as there is room for; "": not known. */
+static void read_file_name(int pid, char *name, size_t room)
+{
+    char path[32], file[PATH_MAX];
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    n = readlink(path, file, sizeof(file) - 1);
+    file[n > 0 ? n : 0] = '\0';
+    snprintf(name, room, "%s", name_in(file));
+}
+
+/* What this incarnation runs, if it is more than a copy of its parent: who has the same file may have
+ * recorded itself already.
+ */
+static void note_file(const struct tree *t, struct tree_live *l)
+{
+    memcpy(l->ran, l->file, sizeof(l->ran));
+    l->file[0] = '\0';
+    if (t->events && (t->all[l->index].parent < 0 || tree_is_image(t, &t->all[l->index])))
+        read_file_name(l->proc.pid, l->file, sizeof(l->file));
+}
+
 /* `name`: what it was when it began, should that be another than now; else NULL. */
 static int add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name)
 {
@@ -122,6 +152,7 @@ static int add_named(struct tree *t, int pid, int parent, enum trace_born how, c
         l->now.child_minor_faults = 0; /* what it waited for before it was found counts, too */
     if (t->events)
         t->events->born(t->context, t, &t->all[index], how);
+    note_file(t, l);
     return index;
 }
 
@@ -253,6 +284,8 @@ static void new_incarnation(struct tree *t, int index)
         t->events->ended(t->context, p, TRACE_END_EXECED, 0);
         t->events->born(t->context, t, p, TRACE_BORN_EXECED);
     }
+    if (t->live_of[index] >= 0)
+        note_file(t, &t->live[t->live_of[index]]);
     p->image_rss = ABSENT;
     t->sources[index] &= (unsigned char)~CLAIMED;
 }
@@ -380,13 +413,6 @@ void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns)
         t->peak_vsz = t->vsz;
 }
 
-static const char *name_in(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* A process that ended before it could be read; what it ran is known. */
 static int add_gone(struct tree *t, int pid, const char *file)
 {
@@ -394,18 +420,21 @@ static int add_gone(struct tree *t, int pid, const char *file)
 
     t->all[index].died_ns = t->now_ns;
     snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name_in(file));
-    if (t->events)
+    if (t->events) {
         t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
+        t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
+    }
     return index;
 }
 
-static uint64_t claim(struct tree *t, const struct watch_process *p, int number, const char *file)
+static uint64_t claim(struct tree *t, const struct watch_process *p, int number, const char *file,
+                      bool renamed)
 {
     struct watch_process then = *p;
 
     then.process = number;
     if (t->events)
-        t->events->claimed(t->context, &then, file);
+        t->events->claimed(t->context, &then, file, renamed);
     return (uint64_t)number;
 }
 
@@ -414,24 +443,44 @@ static uint64_t claim(struct tree *t, const struct watch_process *p, int number,
  */
 static bool has_moved_on(int pid, const char *file)
 {
-    char path[32], now[PATH_MAX];
+    char now[PATH_MAX];
     const char *name = name_in(file);
     size_t bytes = strlen(name);
-    ssize_t n;
 
-    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    n = readlink(path, now, sizeof(now) - 1);
-    now[n > 0 ? n : 0] = '\0';
-    file = name_in(now);
-    if (n <= 0 || !bytes)
+    read_file_name(pid, now, sizeof(now));
+    if (!now[0] || !bytes)
         return false;
-    return strncmp(file, name, bytes) != 0 || (file[bytes] && strcmp(file + bytes, " (deleted)"));
+    return strncmp(now, name, bytes) != 0 || (now[bytes] && strcmp(now + bytes, " (deleted)"));
+}
+
+/* Whether the incarnation before the present one ran this file: then it is the first to claim it. */
+static bool has_run(const struct tree *t, int index, const char *file)
+{
+    const struct tree_live *l = t->live_of[index] >= 0 ? &t->live[t->live_of[index]] : NULL;
+
+    return l && l->ran[0] && strncmp(l->ran, name_in(file), sizeof(l->ran) - 1) == 0;
+}
+
+/* The image that is read now is that of the new incarnation, or of a later one. */
+static void note_unseen_exec(struct tree *t, int index)
+{
+    struct tree_live *l = &t->live[t->live_of[index]];
+
+    proc_read_stat(&l->proc, &l->now);
+    l->now.minor_faults = ABSENT;
+    memcpy(t->all[index].name, l->now.name, sizeof(t->all[index].name));
+    new_incarnation(t, index);
+}
+
+static bool has_name(const struct watch_process *p, const char *file)
+{
+    return strncmp(p->name, name_in(file), sizeof(p->name) - 1) == 0;
 }
 
 uint64_t tree_claim(struct tree *t, int pid, const char *file)
 {
     int index = tree_index_of(t, pid), before;
-    bool moved = false;
+    bool moved = false, renamed;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
         moved = has_moved_on(pid, file);
@@ -451,18 +500,19 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
     }
     before = t->all[index].before;
     t->all[index].before = 0;
-    if (moved && before)
-        return claim(t, &t->all[index], before,
-                     file); /* its exec was seen before its first record */
-    if (t->sources[index] & CLAIMED)
-        new_incarnation(t, index); /* one that came and went by exec between two looks */
-    t->sources[index] |= CLAIMED;
-    before = t->all[index].process;
-    if (moved) { /* an exec that was not seen */
-        memcpy(t->all[index].name, t->live[t->live_of[index]].now.name, sizeof(t->all[index].name));
+    if (before && (moved || has_run(t, index, file)))
+        return claim(t, &t->all[index], before, file, false); /* its exec was seen first */
+    if (t->sources[index] & CLAIMED) { /* one that came and went by exec between two looks */
+        if (moved)
+            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name_in(file));
         new_incarnation(t, index);
     }
-    return claim(t, &t->all[index], before, file);
+    t->sources[index] |= CLAIMED;
+    before = t->all[index].process;
+    renamed = moved && !has_name(&t->all[index], file);
+    if (moved)
+        note_unseen_exec(t, index);
+    return claim(t, &t->all[index], before, file, renamed);
 }
 
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz)

@@ -13,11 +13,15 @@
 #include "watch/procfs.h"
 #include "watch/residence.h"
 
+#define TREE_FILE 32 /* enough of a file's name to tell it from another */
+
 struct tree_live {
     int index; /* in tree.all */
     struct proc proc;
     struct proc_reading now;
     bool zombie;
+    char file[TREE_FILE],
+        ran[TREE_FILE]; /* what it runs and ran before its last exec, for claims */
 };
 
 /* How a process ended, as far as one source knows; ABSENT where it does not. */
@@ -39,7 +43,8 @@ struct tree;
 struct tree_events {
     void (*born)(void *context, const struct tree *t, struct watch_process *p, enum trace_born how);
     void (*ended)(void *context, const struct watch_process *p, enum trace_end how, int status);
-    void (*claimed)(void *context, const struct watch_process *p, const char *file);
+    /* `renamed`: it was born under the name of what it has become since, by exec. */
+    void (*claimed)(void *context, const struct watch_process *p, const char *file, bool renamed);
 };
 
 struct tree {

@@ -88,3 +88,21 @@ print(sum(waited))
     waits = waits_of(trace, "crowd.py")
     told = sum(s for (line, cause), s in waits.items() if line in range(5, 9))
     assert told < 1.1 * float(done.stdout) + 0.1, waits
+
+
+@every_python
+def test_a_forked_child_that_only_waits_waits_on_its_line(run, tmp_path, python):
+    trace, program = tmp_path / "t.tide", tmp_path / "forks.py"
+    program.write_text("""
+import os, time
+total = sum(range(2_000_000))
+if not os.fork():
+    time.sleep(0.4)
+    os._exit(0)
+os.wait()
+""", encoding="utf-8")
+    done = run("record", "-q", "-o", trace, python, program, timeout=60)
+    assert done.returncode == 0, done.stderr
+    waits = waits_of(trace, "forks.py")
+    assert sum(s for (line, cause), s in waits.items()
+               if line == 5 and cause in CAUSES["sleep"]) > 0.25, waits

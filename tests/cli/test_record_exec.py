@@ -335,3 +335,30 @@ def test_a_file_that_can_be_run_but_not_read(public, program, build):
     totals = subprocess.run([build / "tests" / "unit" / "heap_totals", folder / "out" / "t.tide"],
                             check=True, capture_output=True, text=True).stdout
     assert json.loads(totals)["live_bytes"] % 1024 == HELD
+
+
+def rows_of(run, trace):
+    done = run("report", trace, "processes", "-f", "json")
+    return json.loads(done.stdout)["tables"]["processes"]["rows"]
+
+
+def test_a_chain_of_the_same_program_is_recorded_whole(run, tmp_path):
+    script = tmp_path / "chain"
+    script.write_text('[ "$1" = 0 ] && exec sleep 0.05\nexec bash "$0" $(($1 - 1))\n', encoding="utf-8")
+    whole, seen = 0, []
+    for _ in range(5):  # each exec may fall between two readings of the same moment
+        done = run("record", "-q", "--no-names", "-o", tmp_path / "t.tide", "bash", script, "9")
+        assert done.returncode == 0, done.stderr
+        rows = rows_of(run, tmp_path / "t.tide")
+        seen.append([(r["name"], r["recorded"]) for r in rows])
+        whole += ([r["name"] for r in rows] == ["bash"] * 10 + ["sleep"] and
+                  {r["recorded"] for r in rows} <= {"sampled", "nothing was allocated"})
+    assert whole >= 3, seen
+
+
+def test_children_that_ended_before_they_were_seen_have_ended(run, tmp_path):
+    done = run("record", "-q", "--no-names", "-o", tmp_path / "t.tide", "bash", "-c",
+               "for i in {1..30}; do (x=$i); done")
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(run, tmp_path / "t.tide")
+    assert len(rows) == 31 and not [r for r in rows if r["ended"] == "still running"]

@@ -65,7 +65,12 @@ void cpu_leave(void)
 {
 }
 
-void python_tell_refused(struct thread *t)
+bool python_is_read(void)
+{
+    return false;
+}
+
+void python_tell(struct thread *t)
 {
     (void)t;
 }
