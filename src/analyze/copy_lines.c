@@ -3,6 +3,7 @@
  *
  * A copy belongs to the line that called memcpy, or to the line of Python that it was done for.
  */
+#include "analyze/covered.h"
 #include "analyze/cpu_time.h"
 #include "analyze/frames.h"
 #include "analyze/question.h"
@@ -192,7 +193,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
 
     (void)err;
     read_trace(&w, t, o, a->arena);
-    a->health = w.run.health;
+    covered_answer(a, &w.run);
     put_facts(a, facts, &w);
     if (w.known || w.time.sums.in_copy_ns)
         put_lines(a, table, &w, o->rows ? o->rows : ROWS);

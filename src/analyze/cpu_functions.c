@@ -5,6 +5,7 @@
  * A function that is on a stack several times has its time once. Code without a name is one row per
  * file of code. What the interpreter itself does for a line of Python is that function's own.
  */
+#include "analyze/covered.h"
 #include "analyze/cpu_time.h"
 #include "analyze/frames.h"
 #include "analyze/question.h"
@@ -330,7 +331,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
 
     (void)err;
     read_trace(&w, t, o, a->arena);
-    a->health = w.run.health;
+    covered_answer(a, &w.run);
     if (w.time.sums.samples) {
         put_facts(a, &w, !o->from_ns && !o->to_ns);
         put_functions(a, &w, most);

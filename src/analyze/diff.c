@@ -3,6 +3,7 @@
  */
 #include "analyze/diff.h"
 
+#include "analyze/covered.h"
 #include "analyze/heap.h"
 #include "base/intmap.h"
 #include "base/memory.h"
@@ -352,7 +353,7 @@ int diff_moments(struct trace *t, const struct question_options *o, struct answe
     heap_at(&heap, t, o->to_ns ? HEAP_AT_TIME : HEAP_AT_END, o->to_ns);
     take_side(&d, 1, &heap);
     result = check(&heap, "the trace", err);
-    answer->health = heap.run.health;
+    covered_answer(answer, &heap.run);
     put_totals(answer, &d);
     put_rows(answer, &d, DIFF_BY_PEAK, o, heap.sampled);
     done(&d);

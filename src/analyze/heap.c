@@ -243,7 +243,6 @@ static void finish(struct heap *h)
     }
     for (size_t i = 0; i < h->process_count; i++)
         intmap_put(&h->pass->recorded, h->processes[i]->number, 1);
-    h->recorded = h->pass->recorded.used;
     h->sampled = h->samples > 0;
     h->any = h->sampled || h->exact;
 }

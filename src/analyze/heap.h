@@ -91,7 +91,6 @@ struct heap {
     bool sampled, exact; /* it has such; both where the mode was changed */
     struct heap_process **processes;
     size_t process_count; /* those that allocated or freed */
-    uint64_t recorded;    /* all that were recorded from inside */
     struct heap_thread **threads;
     size_t thread_count;
     struct heap_stack *stacks; /* those that allocated, or freed, in no order */

@@ -1,6 +1,7 @@
 /* heap_rows - see heap_rows.h. */
 #include "analyze/heap_rows.h"
 
+#include "analyze/covered.h"
 #include "base/intmap.h"
 #include "base/memory.h"
 
@@ -245,7 +246,7 @@ const char *heap_peak_basis(const struct heap *h)
 
 bool heap_begin(struct heap *h, struct answer *a, struct table *t)
 {
-    a->health = h->run.health;
+    covered_answer(a, &h->run);
     if (!h->any)
         t->note = "The trace holds no allocations.";
     return h->any;

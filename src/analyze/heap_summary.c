@@ -3,6 +3,7 @@
  */
 #include "analyze/heap_summary.h"
 
+#include "analyze/covered.h"
 #include "analyze/heap_rows.h"
 #include "base/text.h"
 
@@ -31,16 +32,20 @@ static const struct table_column site_columns[] = {
 
 static const struct table_column odd_columns[] = {{"what", UNIT_TEXT}, {"look_at", UNIT_TEXT}};
 
-static const char *coverage(struct arena *a, const struct heap *h)
+static const char *who_was_recorded(struct arena *a, const struct heap *h)
 {
-    const char *how = h->exact ? h->sampled ? "exactly and sampled" : "exactly" : "sampled";
-    uint64_t missing = h->run.unrecorded.count;
+    const struct table_coverage *c = covered(&h->run);
+    uint64_t missing;
+    const char *line;
 
-    if (missing)
-        return arena_printf(a, "%" PRIu64 " process%s %s, %" PRIu64 " could not be", h->recorded,
-                            h->recorded == 1 ? "" : "es", how, missing);
-    return arena_printf(a, "%" PRIu64 " process%s %s", h->recorded, h->recorded == 1 ? "" : "es",
-                        how);
+    if (!c)
+        return NULL;
+    missing = c->processes - c->recorded - c->partly - c->silent;
+    line = arena_printf(a, "%" PRIu64 " process%s %s", c->recorded, c->recorded == 1 ? "" : "es",
+                        c->how);
+    if (c->partly)
+        line = arena_printf(a, "%s, %" PRIu64 " in part", line, c->partly);
+    return missing ? arena_printf(a, "%s, %" PRIu64 " could not be", line, missing) : line;
 }
 
 void heap_summary_facts(struct answer *a, struct table *facts, const struct heap *h)
@@ -49,7 +54,8 @@ void heap_summary_facts(struct answer *a, struct table *facts, const struct heap
     double seconds = h->to_ns > h->from_ns ? (double)(h->to_ns - h->from_ns) / 1e9 : 0;
     struct table_cell *c;
 
-    cell_text(table_fact(a, facts, "allocations_recorded", UNIT_TEXT), coverage(a->arena, h));
+    cell_text(table_fact(a, facts, "allocations_recorded", UNIT_TEXT),
+              who_was_recorded(a->arena, h));
     heap_cell_bytes(table_fact(a, facts, "peak_heap", UNIT_BYTES), &h->peak);
     cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(h));
     cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), h->peak_ns);

@@ -3,6 +3,7 @@
  */
 #include "analyze/line_sums.h"
 
+#include "analyze/covered.h"
 #include "analyze/heap_pass.h"
 #include "analyze/heap_rows.h"
 #include "base/memory.h"
@@ -226,7 +227,7 @@ void line_sums_read(struct line_sums *s, struct answer *a, struct trace *t,
     s->scope = (struct scope){.arena = a->arena, .rules = o->scope};
     s->sources.arena = a->arena;
     heap_read(&s->heap, a->arena, t, o, NULL, NULL);
-    a->health = s->heap.run.health;
+    covered_answer(a, &s->heap.run);
     command = names_find(&s->heap.run.names, TRACE_OF_RUN, "command");
     if (command)
         scope_command(&s->scope, command);

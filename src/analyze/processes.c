@@ -1,5 +1,6 @@
 /* processes - every process of a run, as a tree, with all that is known of it. */
 #include "analyze/cells.h"
+#include "analyze/covered.h"
 #include "analyze/heap_rows.h"
 #include "analyze/process_tree.h"
 #include "analyze/question.h"
@@ -147,7 +148,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
 
     (void)err;
     heap_read(&h, a->arena, t, o, NULL, NULL);
-    a->health = h.run.health;
+    covered_answer(a, &h.run);
     with_heap = h.any || h.run.unrecorded.count;
     if (with_heap)
         table->width = COUNT(columns);

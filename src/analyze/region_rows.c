@@ -1,4 +1,5 @@
 /* region_rows - the named spans of a program: how often, how long, and what memory did meanwhile. */
+#include "analyze/covered.h"
 #include "analyze/heap_rows.h"
 #include "analyze/region_read.h"
 #include "base/memory.h"
@@ -216,7 +217,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
 
     (void)err;
     region_read(&l, &h, a->arena, t, o);
-    a->health = h.run.health;
+    covered_answer(a, &h.run);
     names->note =
         l.count
             ? "CPU is of the region's own thread, the heap of its process, RSS of all processes: what others do meanwhile counts as well."

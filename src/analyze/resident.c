@@ -9,6 +9,7 @@
  * swapped out, are not resident, and nobody knows which: where the live heap is larger than all memory
  * that it could be in, it is cut to that, and so is each site's part.
  */
+#include "analyze/covered.h"
 #include "analyze/heap_rows.h"
 #include "analyze/mappings.h"
 #include "analyze/question.h"
@@ -363,7 +364,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
     int result = 0;
 
     read_trace(&heap, t, o, a, &m);
-    a->health = heap.run.health;
+    covered_answer(a, &heap.run);
     if (m.any.found) {
         put_facts(a, &m, choose(&m));
         put_parts(a, &heap, t, choose(&m));

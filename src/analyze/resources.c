@@ -7,6 +7,7 @@
  * before.
  */
 #include "analyze/cells.h"
+#include "analyze/covered.h"
 #include "analyze/points.h"
 #include "analyze/question.h"
 
@@ -145,7 +146,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
     s.points.table = answer_add(a, "resources", TABLE_ROWS, columns, COUNT(columns));
     trace_rewind(t, 0, o->to_ns ? o->to_ns : UINT64_MAX);
     run_read(&r, a->arena, t, on_tick, &s);
-    a->health = r.health;
+    covered_answer(a, &r);
     add_machine(a, machine, &r);
     add_cost(a, cost, &r);
     if (r.ticks == 0)

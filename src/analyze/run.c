@@ -15,7 +15,8 @@
 
 struct run_state { /* what only the pass itself needs */
     struct intmap processes, pids, devices;
-    struct intmap ran; /* process number -> what it ran, where it was seen too late */
+    struct intmap recorded; /* processes that had a thread inside, a set */
+    struct intmap ran;      /* process number -> what it ran, where it was seen too late */
     size_t process_room;
     uint32_t holders[METRICS_ROOM];
     struct run_process *last_root;
@@ -190,6 +191,7 @@ static void on_process(struct run *r, const struct trace_event *ev)
     p->older = p->born == TRACE_BORN_FOUND && began(r, p) < 0;
     if (r->process_count == 0 || began(r, p) < s->oldest_ns)
         s->oldest_ns = began(r, p);
+    p->place = r->process_count;
     r->processes[r->process_count++] = p;
     file_under(&s->processes, ev->process.process, p);
     file_under(&s->pids, p->pid, p);
@@ -435,6 +437,15 @@ static void on_event(struct run *r, struct trace_event *ev)
     case TRACE_ALERT:
         incident_alert(r, ev, find(&r->state->processes, ev->alert.process));
         break;
+    case TRACE_THREAD:
+        intmap_put(&r->state->recorded, ev->thread.process, 1);
+        break;
+    case TRACE_BATCH:
+        r->exact = true;
+        break;
+    case TRACE_ALLOC:
+        r->sampled = true;
+        break;
     case TRACE_MARK:
         on_mark(r, ev);
         break;
@@ -465,8 +476,13 @@ void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tic
         fire(r, tick, context);
     if (r->state->paused && r->last_ns > r->state->paused_at_ns)
         r->paused_ns += r->last_ns - r->state->paused_at_ns;
-    for (size_t i = 0; i < r->process_count; i++)
-        r->processes[i]->unrecorded = unrecorded_reason(&r->unrecorded, r->processes[i]->number);
+    for (size_t i = 0; i < r->process_count; i++) {
+        struct run_process *p = r->processes[i];
+
+        p->unrecorded = unrecorded_reason(&r->unrecorded, p->number);
+        p->recorded = find(&r->state->recorded, p->number) != NULL;
+    }
+    intmap_free(&r->state->recorded);
     intmap_free(&r->unrecorded.processes);
     intmap_free(&r->state->processes);
     intmap_free(&r->state->pids);

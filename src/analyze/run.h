@@ -32,6 +32,8 @@ struct run_process {
     struct metrics now;           /* counters stay after its end */
     struct metrics most;          /* the largest ever seen */
     const char *unrecorded; /* why nothing was recorded from inside; NULL: it was, or not asked */
+    bool recorded;          /* from inside: it had a thread there */
+    size_t place;           /* in run.processes */
     int depth;              /* in the tree */
     bool shown;             /* for the caller */
 };
@@ -82,6 +84,7 @@ struct run {
     struct run_device **devices;
     size_t device_count;
 
+    bool exact, sampled;          /* allocations of these sorts are in it */
     uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
     const char *health;           /* what the trace lacks, in one line; NULL: nothing */

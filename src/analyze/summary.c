@@ -2,6 +2,7 @@
  * wrong.
  */
 #include "analyze/cells.h"
+#include "analyze/covered.h"
 #include "analyze/heap_points.h"
 #include "analyze/heap_summary.h"
 #include "analyze/points.h"
@@ -404,7 +405,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
     s.heap_points = (struct heap_points){&s.heap, &s.points, HEAP_COLUMN, 0};
     s.points.table = answer_add(a, "timeline", TABLE_TIMELINE, point_columns, HEAP_COLUMN);
     heap_read(&s.heap, a->arena, t, o, on_tick, &s);
-    a->health = s.heap.run.health;
+    covered_answer(a, &s.heap.run);
     add_command(&s);
     add_memory(&s);
     if (s.heap.any)

@@ -104,11 +104,29 @@ struct table {
     uint64_t detail; /* bit i: text leaves column i out where the table is too wide for it */
 };
 
+#define TABLE_MISSING_MOST 16
+
+/* Who was recorded from inside. A process counts once, whatever it runs by exec(2). */
+struct table_coverage {
+    uint64_t processes;
+    uint64_t recorded, partly; /* wholly; with a part of it, or some of its programs, missing */
+    uint64_t silent;           /* nothing kept them from being recorded, but nothing came */
+    const char *how;           /* "exactly", "sampled", "exactly and sampled" or "CPU time alone" */
+    struct table_missing {
+        const char *reason;
+        uint64_t processes; /* here what a process becomes by exec(2) counts again */
+    } missing[TABLE_MISSING_MOST];
+    int missing_count;
+    uint64_t losses, pauses;
+    const char *line; /* all of it, in one line */
+};
+
 /* Several tables answer one question: the order is the order of reading. */
 struct answer {
     struct arena *arena;  /* the caller's; everything below lives in it */
     const char *question; /* the caller's: what was asked */
     const char *health;   /* one line on what the trace lacks (cut, damaged, losses), or NULL */
+    const struct table_coverage *coverage; /* NULL: nothing was recorded from inside */
     struct table **tables;
     int count;
     const struct table_source *sources; /* what a TABLE_SOURCE shows */

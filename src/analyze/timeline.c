@@ -1,5 +1,6 @@
 /* timeline - the tree and the machine at every tick. */
 #include "analyze/cells.h"
+#include "analyze/covered.h"
 #include "analyze/heap_points.h"
 #include "analyze/points.h"
 #include "analyze/question.h"
@@ -100,7 +101,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
     l.points.table = table;
     l.heap_points = (struct heap_points){&l.heap, &l.points, HEAP_COLUMN, 0};
     heap_read(&l.heap, a->arena, t, o, on_tick, &l);
-    a->health = l.heap.run.health;
+    covered_answer(a, &l.heap.run);
     if (l.heap.run.ticks == 0 && l.heap.any) {
         table->width = HEAP_COLUMN + 1;
         heap_points_alone(&l.heap_points);

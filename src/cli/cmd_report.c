@@ -261,7 +261,8 @@ const struct command cmd_report = {
         "--from and --to narrow every question to a stretch of time, of which no more is read than "
         "is needed; what was alive before it still counts as alive.\n\n"
         "A trace can be read while it is still being recorded, and after the recorder was killed: "
-        "the first line of the text (in JSON: health) says what is missing.",
+        "the first line of the text (in JSON: health) says what is missing. The "
+        "last line (in JSON: coverage) says how many processes were recorded, and how.",
     .examples =
         "tidemark report run.tide\n    the summary with a chart\n"
         "tidemark report run.tide lines --only 'src/*' --reduced\n    only lines that matter of "

@@ -1,6 +1,14 @@
 /* format_json - one object that describes itself:
  *
- *   question, health (null: the trace lacks nothing), tables: by name, each with
+ *   question
+ *   health    what the trace lacks, in one sentence, or null: nothing
+ *   coverage  null: nothing was recorded from inside; else an object. processes: all of them;
+ *             recorded: those wholly recorded; partly: those with a part missing; silent: those
+ *             from which nothing came though nothing kept it back; how: "exactly", "sampled",
+ *             "exactly and sampled" or "CPU time alone"; missing: an array of reason and processes
+ *             (programs that one process runs in turn count each); losses, pauses: how often; line:
+ *             all that as text
+ *   tables    by name, each with
  *     shape   "facts", "rows", "timeline" or "source"
  *     units   of every column (of every fact): text count bytes ns id percent real depth
  *             change (bytes, with a sign) stack (an array of frames, the innermost first: function,
@@ -154,6 +162,47 @@ static void put_rows(struct emit *j, const struct table *t)
     emit_close(j, ']');
 }
 
+static void put_count(struct emit *j, const char *key, uint64_t count)
+{
+    emit_key(j, key);
+    emit_number(j, count);
+}
+
+static void put_missing(struct emit *j, const struct table_coverage *c)
+{
+    emit_key(j, "missing");
+    emit_open(j, '[');
+    for (int i = 0; i < c->missing_count; i++) {
+        emit_open(j, '{');
+        emit_key(j, "reason");
+        emit_text(j, c->missing[i].reason);
+        put_count(j, "processes", c->missing[i].processes);
+        emit_close(j, '}');
+    }
+    emit_close(j, ']');
+}
+
+static void put_coverage(struct emit *j, const struct table_coverage *c)
+{
+    if (!c) {
+        emit_null(j);
+        return;
+    }
+    emit_open(j, '{');
+    put_count(j, "processes", c->processes);
+    put_count(j, "recorded", c->recorded);
+    put_count(j, "partly", c->partly);
+    put_count(j, "silent", c->silent);
+    emit_key(j, "how");
+    emit_text(j, c->how);
+    put_missing(j, c);
+    put_count(j, "losses", c->losses);
+    put_count(j, "pauses", c->pauses);
+    emit_key(j, "line");
+    emit_text(j, c->line);
+    emit_close(j, '}');
+}
+
 static void write_json(const struct answer *a, FILE *out)
 {
     struct emit j = {.out = out, .first = true};
@@ -163,6 +212,8 @@ static void write_json(const struct answer *a, FILE *out)
     emit_text(&j, a->question);
     emit_key(&j, "health");
     emit_text(&j, a->health);
+    emit_key(&j, "coverage");
+    put_coverage(&j, a->coverage);
     emit_key(&j, "tables");
     emit_open(&j, '{');
     for (int i = 0; i < a->count; i++) {

@@ -398,6 +398,11 @@ static void write_text(const struct answer *a, FILE *out)
         if (t->note)
             fprintf(out, "%s\n", t->note);
     }
+    if (a->coverage) {
+        fputs(first ? "" : "\n", out);
+        terminal_put(out, a->coverage->line);
+        fputc('\n', out);
+    }
 }
 
 const struct format format_text = {

@@ -256,12 +256,34 @@ def test_samples_say_their_error(ask):
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
+def test_who_was_recorded_is_said_last(ask, report, question):
+    line = "recorded: 1 of 1 process, sampled; nothing was lost"
+    text = report("sampled", question)
+    assert text.endswith(f"\n\n{line}\n") and text.count("recorded: ") == 1
+    assert ask("sampled", question)[2]["coverage"]["line"] == line
+    assert "nothing was lost" not in report("sampled", question, "-f", "csv")
+    text = report("lossy", question)
+    assert text.count("statically linked") == (3 if question == "processes" else 1)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_what_is_missing_is_said_first(ask, question):
     _, tables, said = ask("lossy", question)
     assert said["health"] == (
         "This trace is not whole: 1 loss recorded: a buffer was full (12); "
         "2 processes could not be recorded: it is statically linked (2)."
     )
+    assert said["coverage"] == {
+        "processes": 3,
+        "recorded": 1,
+        "partly": 0,
+        "silent": 0,
+        "how": "exactly",
+        "missing": [{"reason": "it is statically linked", "processes": 2}],
+        "losses": 1,
+        "pauses": 0,
+        "line": "recorded: 1 of 3 processes, exactly; the first line says what is missing",
+    }
     if question == "processes":
         assert [r["recorded"] for r in tables["processes"]] == ["exact"] + [
             "it is statically linked"
