@@ -60,6 +60,8 @@ void heap_summary_facts(struct answer *a, struct table *facts, const struct heap
     cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(h));
     cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), h->peak_ns);
     heap_cell_bytes(table_fact(a, facts, "heap_allocated", UNIT_BYTES), &s->allocated);
+    cell_text(table_fact(a, facts, "heap_allocated_basis", UNIT_TEXT),
+              heap_basis(h, &s->allocated));
     heap_cell_error(table_fact(a, facts, "heap_allocated_error_percent", UNIT_PERCENT),
                     &s->allocated);
     heap_cell_blocks(table_fact(a, facts, "allocations", UNIT_COUNT), &s->allocated);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define PROCESSES_SHOWN 40
@@ -256,6 +257,28 @@ static void add_machine(struct summary *s)
     fact_text(s, "machine_kernel", names_find(n, TRACE_OF_MACHINE, "kernel"));
 }
 
+/* How the processes were watched from outside, and what was recorded inside of them: two things
+ * that may differ.
+ */
+static const char *mode(const struct summary *s)
+{
+    const struct run *r = &s->heap.run;
+    const struct table_coverage *c = s->answer->coverage;
+    const char *watched = names_find(&r->names, TRACE_OF_RUN, "mode"), *line;
+    struct arena *a = s->answer->arena;
+
+    if (!watched)
+        return NULL;
+    line = strcmp(watched, "sampled") == 0
+             ? "processes sampled"
+             : arena_printf(a, "processes sampled and by %s", watched);
+    if (!c)
+        return line;
+    if (names_find(&r->names, TRACE_OF_RUN, "cpu"))
+        line = arena_printf(a, "%s, CPU time sampled", line);
+    return s->heap.any ? arena_printf(a, "%s, allocations %s", line, c->how) : line;
+}
+
 static void add_recording(struct summary *s)
 {
     const struct names *n = &s->heap.run.names;
@@ -264,7 +287,7 @@ static void add_recording(struct summary *s)
 
     fact_number(s, "samples", UNIT_COUNT, true, s->heap.run.ticks);
     fact_number(s, "interval", UNIT_NS, known, value);
-    fact_text(s, "mode", names_find(n, TRACE_OF_RUN, "mode"));
+    fact_text(s, "mode", mode(s));
     fact_text(s, "recorded_by", names_find(n, TRACE_OF_RUN, "version"));
     fact_number(s, "alerts", UNIT_COUNT, true, s->heap.run.alert_count);
     fact_number(s, "losses", UNIT_COUNT, true, s->heap.run.loss_count);

@@ -220,6 +220,7 @@ def test_summary(ask, report):
     assert facts["peak_heap"] == PEAK and facts["peak_heap_basis"] == "exact"
     assert facts["allocations"] == 33 and facts["alive_at_end"] == 3288
     assert facts["allocations_recorded"] == "1 process exactly"
+    assert facts["heap_allocated_basis"] == "exact"
     assert abs(facts["temporary_percent"] - 500 / 33) < 1e-9
     assert total(tables["peak_sites"], "bytes") == PEAK
     assert [r["what"] for r in tables["odd"]] == ["1 free of blocks that were not seen to live"]

@@ -215,6 +215,17 @@ def test_stacks_are_those_of_libunwind(build, tmp_path, command):
     assert sum(int(stacks) for stacks, _, _ in counts) > 1000
 
 
+@pytest.mark.parametrize("how, allocations", [(EXACT, "exactly"), ((), "sampled")])
+def test_the_mode_names_both(run, program, tmp_path, how, allocations):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", *how, "-o", trace, program("family"))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(run("report", trace, "summary", "-f", "json").stdout)
+    assert said["tables"]["facts"]["values"]["mode"] == (
+        f"processes sampled, CPU time sampled, allocations {allocations}")
+    assert said["coverage"]["how"] == allocations
+
+
 def test_a_static_program_runs_and_is_named(run, target, tmp_path):
     trace = tmp_path / "t.tide"
     done = run("record", "-q", "-o", trace, "sh", "-c", f"{target('static_nop')}; exit 4")

@@ -119,7 +119,7 @@ def test_summary_facts(tables):
         "machine_kernel": "6.1",
         "samples": 4,
         "interval": 100 * MS,
-        "mode": "sampled",
+        "mode": "processes sampled",
         "recorded_by": "9.8.7",
         "alerts": 1,
         "losses": 1,
