@@ -65,8 +65,10 @@ static void find_ranges(uintptr_t eval, size_t eval_bytes)
 {
     struct dl_find_object o;
 
-    python.eval_low = eval;
-    python.eval_high = eval + eval_bytes;
+    python.eval[0] = (struct part){eval, eval + eval_bytes};
+    for (unsigned int i = 1 + parts_find(eval, python.eval + 1, EVAL_PARTS - 1); i < EVAL_PARTS;
+         i++)
+        python.eval[i] = (struct part){0, 0};
     if (_dl_find_object((void *)eval, &o) == 0) {
         python.module_low = (uintptr_t)o.dlfo_map_start;
         python.module_high = (uintptr_t)o.dlfo_map_end;
@@ -130,7 +132,7 @@ void python_unloaded(void)
     struct dl_find_object o;
 
     if (atomic_load(&python.state) == PYTHON_NONE ||
-        (_dl_find_object((void *)python.eval_low, &o) == 0 &&
+        (_dl_find_object((void *)python.eval[0].low, &o) == 0 &&
          (uintptr_t)o.dlfo_map_start == python.module_low))
         return;
     atomic_store(&python.state, PYTHON_NONE);

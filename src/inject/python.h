@@ -8,6 +8,7 @@
 #define INJECT_PYTHON_H
 
 #include "inject/cfi.h"
+#include "inject/parts.h"
 #include "inject/state.h"
 #include "python/layout.h"
 
@@ -20,12 +21,14 @@ enum python_state {
     PYTHON_REFUSED, /* `refusal` says why */
 };
 
+#define EVAL_PARTS 3
+
 struct python {
     _Atomic int state;
     enum ring_python refusal;
     struct py_layout layout;
     uint32_t version;
-    uintptr_t eval_low, eval_high;     /* the function that runs bytecode */
+    struct part eval[EVAL_PARTS];      /* the function that runs bytecode, in one or more parts */
     uintptr_t module_low, module_high; /* the file that it is in */
     uintptr_t runtime, runtime_bytes;
     void *(*tstate)(void);             /* PyGILState_GetThisThreadState: reads a TSS key */
@@ -87,7 +90,10 @@ static inline bool python_any(void)
 /* Inside the function that runs bytecode? `pc` is a return address. */
 static inline bool python_is_eval(uint64_t pc)
 {
-    return pc - 1 - python.eval_low < python.eval_high - python.eval_low;
+    for (unsigned int i = 0; i < EVAL_PARTS; i++)
+        if (pc - 1 - python.eval[i].low < python.eval[i].high - python.eval[i].low)
+            return true;
+    return false;
 }
 
 #endif
