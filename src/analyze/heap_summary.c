@@ -4,7 +4,7 @@
 #include "analyze/heap_summary.h"
 
 #include "analyze/covered.h"
-#include "analyze/heap_rows.h"
+#include "analyze/leak_rows.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -140,18 +140,63 @@ static const char *largest(struct odd *o, heap_weight *weight)
     return table_frame_text(o->answer->arena, &rows.rows[0].site);
 }
 
-static void say_leaks(struct odd *o)
+static bool is_much(const struct heap *h, uint64_t bytes)
 {
-    const struct heap *h = o->heap;
-    char size[TEXT_SIZE];
-    double share = h->peak.bytes ? (double)h->sums.live.bytes / (double)h->peak.bytes * 100 : 0;
+    return bytes >= MUCH_LEAKED_BYTES && (double)bytes * 100 >= (double)h->peak.bytes * MUCH_LEAKED;
+}
 
-    if (h->sums.live.bytes < MUCH_LEAKED_BYTES || share < MUCH_LEAKED)
+static double share_of_peak(const struct heap *h, uint64_t bytes)
+{
+    return h->peak.bytes ? (double)bytes / (double)h->peak.bytes * 100 : 0;
+}
+
+/* The first row of `leaks` in words. */
+static void say_growing(struct odd *o, const struct leak_rows *l)
+{
+    const struct heap_row *row = &l->rows.rows[0];
+    char size[TEXT_SIZE], slope[TEXT_SIZE];
+    struct table_cell site = {0};
+    struct leak_verdict v;
+
+    if (!l->rows.count || !leak_rows_judge(l, row, &v))
+        return;
+    heap_cell_site(&site, o->heap, &l->rows, row);
+    say(o,
+        arena_printf(o->answer->arena,
+                     "%s of what was alive at the end still grew (%" PRIu64 " stack%s); most of it "
+                     "from %s, by %s per second",
+                     text_size(size, l->growing_bytes), l->growing_stacks,
+                     l->growing_stacks == 1 ? "" : "s",
+                     site.present ? site.text : "stacks that are not known",
+                     text_size(slope, v.slope > 0 ? (uint64_t)v.slope : 0)),
+        "leaks");
+}
+
+/* What the question `leaks` would say. What a Python program held until the interpreter freed it is
+ * only worth a word where it grew: each holds most of its peak then.
+ */
+static void say_leaks(struct odd *o, struct trace *t)
+{
+    struct heap *h = o->heap;
+    uint64_t live = h->sums.live.bytes, growing = 0;
+    char size[TEXT_SIZE];
+    struct leak_rows l;
+
+    if (is_much(h, heap_at_asked(h, t, HEAP_AT_WORKED).bytes)) {
+        leak_rows_read(&l, h, t, NULL, 1);
+        growing = l.growing_bytes;
+        if (is_much(h, growing))
+            say_growing(o, &l);
+        leak_rows_free(&l);
+    }
+    if (is_much(h, growing) || !is_much(h, live))
         return;
     say(o,
         arena_printf(o->answer->arena,
-                     "%s were alive at the end, %.0f %% of the peak; most of it from %s",
-                     text_size(size, h->sums.live.bytes), share, largest(o, weight_live)),
+                     "%s were alive at the end, %.0f %% of the peak, %s; most of it from %s",
+                     text_size(size, live), share_of_peak(h, live),
+                     growing ? "and little of it still grew" : "but none of it still grew",
+                     largest(o, weight_live)),
         "leaks");
 }
 
@@ -258,13 +303,14 @@ static void say_records(struct odd *o)
             NULL);
 }
 
-void heap_summary_tables(struct answer *a, struct heap *h, const struct heap_summary_held *held)
+void heap_summary_tables(struct answer *a, struct heap *h, struct trace *t,
+                         const struct heap_summary_held *held)
 {
     struct odd o = {.answer = a, .heap = h};
 
     add_sites(a, h);
     o.table = answer_add(a, "odd", TABLE_ROWS, odd_columns, COUNT(odd_columns));
-    say_leaks(&o);
+    say_leaks(&o, t);
     say_temporary(&o);
     say_faults(&o);
     say_resident(&o);

@@ -15,7 +15,10 @@ struct heap_summary_held {
     uint64_t held, live;
 };
 
-/* The tables "peak_sites", the largest sites at the peak, and "odd", what deserves a look. */
-void heap_summary_tables(struct answer *a, struct heap *h, const struct heap_summary_held *held);
+/* The tables "peak_sites", the largest sites at the peak, and "odd", what deserves a look. It
+ * may read the trace again.
+ */
+void heap_summary_tables(struct answer *a, struct heap *h, struct trace *t,
+                         const struct heap_summary_held *held);
 
 #endif

@@ -439,7 +439,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
     add_processes(&s);
     end_timeline(&s);
     if (s.heap.any)
-        heap_summary_tables(a, &s.heap, &s.held);
+        heap_summary_tables(a, &s.heap, t, &s.held);
     add_alerts(&s);
     add_losses(&s);
     add_devices(&s);

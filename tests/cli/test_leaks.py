@@ -50,22 +50,40 @@ def check_leak(rows, site, kept, exact):
     return row
 
 
+def odd_leaks(run, trace):
+    """What the summary says of leaks."""
+    said = json.loads(run("report", trace, "summary", "-f", "json").stdout)
+    return [r["what"] for r in said["tables"]["odd"]["rows"] if r["look_at"] == "leaks"]
+
+
+def check_summary(run, trace, facts, rows):
+    """It says what the question says."""
+    (said,) = odd_leaks(run, trace)
+    size = said.split(" of what was alive")[0]
+    assert said.startswith(f"{size} of what was alive at the end still grew "
+                           f"({facts['growing_stacks']} stack")
+    assert float(size.split()[0]) == pytest.approx(facts["growing"] / MIB, abs=0.06)
+    assert f"most of it from {rows[0]['site']}, by " in said
+
+
 @HOW
-def test_a_slow_leak_grows(leaks, target, how):
-    kept, facts, rows, _ = leaks(how, target("record/leaky"), "leak")
+def test_a_slow_leak_grows(leaks, target, run, how):
+    kept, facts, rows, trace = leaks(how, target("record/leaky"), "leak")
     check_leak(rows, "keep", kept, how)
     assert rows[0]["trend"] == "growing"
     assert facts["growing_stacks"] >= 1 and facts["growing"] >= rows[0]["bytes"]
+    check_summary(run, trace, facts, rows)
 
 
 @HOW
-def test_a_cache_that_was_filled_does_not(leaks, target, how):
-    kept, facts, rows, _ = leaks(how, target("record/leaky"), "cache")
+def test_a_cache_that_was_filled_does_not(leaks, target, run, how):
+    kept, facts, rows, trace = leaks(how, target("record/leaky"), "cache")
     row = of(rows, "keep")
     assert row["trend"] == "grew once"
     assert row["growth_per_second"] is None and row["confidence"] is None
     assert row["grown_last_quarter"] == 0
     assert not growing(rows)
+    assert ["but none of it still grew" in said for said in odd_leaks(run, trace)] == [True]
 
 
 @HOW
@@ -82,26 +100,27 @@ def test_a_saw_tooth_is_not_blamed(leaks, target):
 
 
 @HOW
-def test_leaks_of_python(leaks, how):
+def test_leaks_of_python(leaks, run, how):
     """Though the interpreter frees all of it when it ends."""
-    kept, _, rows, _ = leaks(how, PYTHON, script("leaky.py"), "both")
+    kept, facts, rows, trace = leaks(how, PYTHON, script("leaky.py"), "both")
     line = f"leaky.py:{line_of('leaky.py', 'KEEP')}"
     found = [r for r in rows if line in r["site"] and r["bytes"] > MIB]
     assert sum(r["bytes"] for r in found) == pytest.approx(kept, rel=0.05 if how else 0.5)
     assert {r["trend"] for r in found} == {"growing"}
     assert all(line in site for site in growing(rows))
+    check_summary(run, trace, facts, rows)
     churn = f"leaky.py:{line_of('leaky.py', 'CHURN')}"
     assert {r["trend"] for r in rows if churn in r["site"]} <= {"steady"}
 
 
 @HOW
-def test_a_cache_of_python(leaks, how):
-    kept, _, rows, _ = leaks(how, PYTHON, script("leaky.py"), "cache")
+def test_a_cache_of_python(leaks, run, how):
+    kept, _, rows, trace = leaks(how, PYTHON, script("leaky.py"), "cache")
     line = f"leaky.py:{line_of('leaky.py', 'KEEP')}"
     found = [r for r in rows if line in r["site"] and r["bytes"] > MIB]
     assert sum(r["bytes"] for r in found) == pytest.approx(kept, rel=0.05 if how else 0.5)
     assert {r["trend"] for r in found} == {"grew once"}
-    assert not growing(rows)
+    assert not growing(rows) and odd_leaks(run, trace) == []
 
 
 def test_text_and_csv(leaks, target, run):
