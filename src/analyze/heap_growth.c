@@ -15,6 +15,7 @@ struct heap_held {
     uint32_t process, next; /* 1 + places: in heap.processes, and of the stack's next hold */
     unsigned int window;    /* that it stands in */
     uint64_t bytes[HEAP_GROWTH_POINTS];
+    struct heap_births births;
 };
 
 static uint64_t end_of(const struct heap_process *p)
@@ -25,11 +26,12 @@ static uint64_t end_of(const struct heap_process *p)
 }
 
 /* The last window is as long as the others or shorter by a few ns. */
-static uint64_t step_of(const struct heap_process *p)
+static struct heap_span span_of(const struct heap_process *p)
 {
-    uint64_t end = end_of(p);
+    uint64_t end = end_of(p), from = p->from_ns < end ? p->from_ns : end;
 
-    return end > p->from_ns ? (end - p->from_ns - 1) / HEAP_GROWTH_POINTS + 1 : 1;
+    return (struct heap_span){from, end,
+                              end > from ? (end - from - 1) / HEAP_GROWTH_POINTS + 1 : 1};
 }
 
 /* Its hold on a stack; NULL: nobody asks about that stack. */
@@ -53,9 +55,9 @@ static struct heap_held *held_of(struct heap_growth *g, uint64_t process, uint64
 }
 
 /* An event is of the window that it is in, or at the end of. */
-static void move_to(struct heap_held *h, const struct heap_process *p, uint64_t time_ns)
+static void move_to(struct heap_held *h, const struct heap_span *s, uint64_t time_ns)
 {
-    uint64_t past = time_ns > p->from_ns ? time_ns - p->from_ns - 1 : 0, window = past / step_of(p);
+    uint64_t past = time_ns > s->from_ns ? time_ns - s->from_ns - 1 : 0, window = past / s->step_ns;
 
     while (h->window < window && h->window < LAST) {
         h->bytes[h->window + 1] = h->bytes[h->window];
@@ -65,17 +67,25 @@ static void move_to(struct heap_held *h, const struct heap_process *p, uint64_t 
 
 static void change(void *context, const struct heap_change *c)
 {
-    struct heap_held *h = held_of(context, c->place, c->stack);
+    struct heap_growth *g = context;
+    struct heap_held *h = held_of(g, c->place, c->stack);
+    const struct heap_span *span = &g->spans[c->place - 1];
     uint64_t *now;
 
     if (!h)
         return;
-    move_to(h, c->process, c->time_ns);
+    move_to(h, span, c->time_ns);
     now = &h->bytes[h->window];
-    if (c->freed)
+    if (c->freed) {
         *now -= c->bytes < *now ? c->bytes : *now;
-    else
+        heap_births_remove(&h->births, span, c->born_from_ns, c->born_to_ns, c->bytes);
+    } else {
         *now += c->bytes;
+        if (c->revived)
+            heap_births_restore(&h->births, c->bytes);
+        else
+            heap_births_add(&h->births, span, c->time_ns, c->bytes);
+    }
 }
 
 void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t)
@@ -86,13 +96,16 @@ void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t)
     *g = (struct heap_growth){.heap = h};
     g->firsts = memory_zeroed((h->stack_count + 1) * sizeof(*g->firsts));
     g->sums = memory_zeroed((h->process_count + 1) * HEAP_GROWTH_POINTS * sizeof(*g->sums));
+    g->spans = memory_zeroed((h->process_count + 1) * sizeof(*g->spans));
     heap_worked(h, t);
+    for (size_t i = 0; i < h->process_count; i++)
+        g->spans[i] = span_of(h->processes[i]);
     trace_rewind(t, 0, UINT64_MAX);
     while (trace_next(t, &ev))
         heap_replay(&replay, &ev);
     heap_replay_end(&replay);
     for (size_t i = 0; i < g->count; i++)
-        move_to(&g->holds[i], h->processes[g->holds[i].process - 1], UINT64_MAX);
+        move_to(&g->holds[i], &g->spans[g->holds[i].process - 1], UINT64_MAX);
 }
 
 static uint64_t *sum_of(const struct heap_growth *g, uint32_t process)
@@ -127,7 +140,7 @@ static void take_most(const struct heap_growth *g, const struct heap_held *h,
 
     if (out->step_ns && (double)sum[LAST] <= out->bytes[LAST])
         return;
-    out->step_ns = step_of(g->heap->processes[h->process - 1]);
+    out->step_ns = g->spans[h->process - 1].step_ns;
     for (int i = 0; i < HEAP_GROWTH_POINTS; i++)
         out->bytes[i] = (double)sum[i];
 }
@@ -147,10 +160,66 @@ bool heap_growth_of(const struct heap_growth *g, const struct heap_row *row, str
     return out->step_ns != 0;
 }
 
+struct ages {
+    struct heap_age *of;
+    size_t count, room;
+    uint64_t bytes;
+};
+
+static void add_ages(struct ages *all, const struct heap_growth *g, const struct heap_held *h)
+{
+    size_t added;
+
+    if (all->count + HEAP_BIRTHS_WINDOWS > all->room) {
+        all->room = all->room * 2 + HEAP_BIRTHS_WINDOWS;
+        all->of = memory_resize(all->of, all->room * sizeof(*all->of));
+    }
+    added = heap_births_ages(&h->births, &g->spans[h->process - 1], all->of + all->count);
+    for (size_t i = 0; i < added; i++)
+        all->bytes += all->of[all->count++].bytes;
+}
+
+static int older_first(const void *left, const void *right)
+{
+    const struct heap_age *l = left, *r = right;
+
+    return l->middle_ns < r->middle_ns ? 1 : l->middle_ns > r->middle_ns ? -1 : 0;
+}
+
+static void find_ages(struct ages *all, struct heap_ages *out)
+{
+    uint64_t older = 0;
+
+    memory_sort(all->of, all->count, sizeof(*all->of), older_first);
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->of[i].oldest_ns > out->oldest_ns)
+            out->oldest_ns = all->of[i].oldest_ns;
+        if (older < all->bytes - all->bytes / 2)
+            out->median_ns = all->of[i].middle_ns;
+        older += all->of[i].bytes;
+    }
+}
+
+bool heap_growth_ages(const struct heap_growth *g, const struct heap_row *row,
+                      struct heap_ages *out)
+{
+    struct ages all = {0};
+
+    *out = (struct heap_ages){0};
+    for (uint32_t s = row->first; s; s = g->heap->stacks[s - 1].next)
+        for (uint32_t i = g->firsts[s - 1]; i; i = g->holds[i - 1].next)
+            add_ages(&all, g, &g->holds[i - 1]);
+    if (all.count)
+        find_ages(&all, out);
+    free(all.of);
+    return all.count > 0;
+}
+
 void heap_growth_free(struct heap_growth *g)
 {
     intmap_free(&g->places);
     free(g->holds);
     free(g->firsts);
+    free(g->spans);
     free(g->sums);
 }

@@ -7,17 +7,20 @@
 #ifndef ANALYZE_HEAP_GROWTH_H
 #define ANALYZE_HEAP_GROWTH_H
 
+#include "analyze/heap_births.h"
 #include "analyze/heap_rows.h"
 #include "base/intmap.h"
 
-#define HEAP_GROWTH_POINTS 36 /* thirds, quarters and sixths of the time are among them */
+#define HEAP_GROWTH_POINTS                                                                         \
+    HEAP_BIRTHS_WINDOWS /* thirds, quarters and sixths of the time are among them */
 
 struct heap_growth {
     struct heap *heap;
     struct heap_held *holds; /* what one process holds of one stack */
     size_t count, room;
     struct intmap places;
-    uint64_t *sums;   /* scratch: of one row, by process and point, zero between */
+    struct heap_span *spans; /* by place in heap.processes */
+    uint64_t *sums;          /* scratch: of one row, by process and point, zero between */
     uint32_t *firsts; /* by place in heap.stacks: 1 + that of its first hold; the others follow */
 };
 
@@ -33,6 +36,14 @@ void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t);
 /* False: the row holds nothing. */
 bool heap_growth_of(const struct heap_growth *g, const struct heap_row *row,
                     struct heap_grown *out);
+
+struct heap_ages {                 /* of what a row holds at the end of its processes' time */
+    uint64_t oldest_ns, median_ns; /* the median: half of the bytes are older */
+};
+
+/* False: the row holds nothing. */
+bool heap_growth_ages(const struct heap_growth *g, const struct heap_row *row,
+                      struct heap_ages *out);
 void heap_growth_free(struct heap_growth *g);
 
 #endif

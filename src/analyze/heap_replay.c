@@ -8,6 +8,22 @@ static bool passes(struct heap_replay *r, struct heap_process *p, uint64_t time_
     return !r->cut || heap_goes_on(r->heap, p->state, time_ns);
 }
 
+#define LIVED_MOST (HEAP_LIVED_CLASSES - 1)
+#define LIVED_UNIT ((uint64_t)1 << 16) /* ns */
+
+/* Class n lived for less than 2^n units, and not less than 2^(n - 1); the last has no end. The
+ * collector itself rounds to a unit.
+ */
+static void set_born(struct heap_change *c, unsigned int lived)
+{
+    uint64_t least = lived ? LIVED_UNIT << (lived - 1) : 0;
+    uint64_t most = lived < LIVED_MOST ? (LIVED_UNIT << lived) + LIVED_UNIT : UINT64_MAX;
+
+    least -= least ? LIVED_UNIT : 0;
+    c->born_from_ns = c->time_ns > most ? c->time_ns - most : 0;
+    c->born_to_ns = c->time_ns > least ? c->time_ns - least : 0;
+}
+
 static void take_batch(struct heap_replay *r, const struct trace_event *ev)
 {
     struct heap_change c = {.process = heap_process_of(r->heap, ev->batch.process)};
@@ -29,6 +45,9 @@ static void take_batch(struct heap_replay *r, const struct trace_event *ev)
         c.stack = c.info->stack;
         c.bytes = c.info->bytes;
         c.freed = e.op == BATCH_FREE;
+        c.revived = e.op == BATCH_UNFREE;
+        if (c.freed)
+            set_born(&c, e.lived);
         r->take(r->context, &c);
     }
 }
@@ -50,6 +69,7 @@ static void take_sample(struct heap_replay *r, const struct trace_event *ev)
         c.stack = block->entry;
         c.bytes = block->amount.bytes;
         c.freed = true;
+        c.born_from_ns = c.born_to_ns = block->born_ns;
         heap_live_remove(&r->live, block);
         r->take(r->context, &c);
     }
@@ -59,6 +79,7 @@ static void take_sample(struct heap_replay *r, const struct trace_event *ev)
     if (!block)
         return;
     block->amount = heap_weigh(ev);
+    block->born_ns = ev->time_ns;
     block->entry = ev->alloc.stack <= r->heap->frames.stack_count ? (uint32_t)ev->alloc.stack : 0;
     c.stack = block->entry;
     c.bytes = block->amount.bytes;

@@ -11,8 +11,9 @@ struct heap_change {
     struct heap_process *process;
     uint32_t place; /* 1 + its place in heap.processes */
     uint64_t time_ns, stack, bytes;
-    bool freed;
-    struct heap_info *info; /* NULL: it was sampled */
+    bool freed, revived;               /* revived: a free is taken back */
+    uint64_t born_from_ns, born_to_ns; /* of what was freed: when it was allocated, at these ends */
+    struct heap_info *info;            /* NULL: it was sampled */
 };
 
 struct heap_replay { /* zeroed but for these */

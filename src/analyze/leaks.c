@@ -20,12 +20,16 @@ static const struct table_column columns[] = {
     {"confidence", UNIT_PERCENT},
     {"grown_last_quarter", UNIT_BYTES},
     {"freed_percent", UNIT_PERCENT},
+    {"median_age", UNIT_NS},
+    {"oldest_age", UNIT_NS},
     {"first", UNIT_NS},
     {"last", UNIT_NS},
     {"processes", UNIT_COUNT},
     {"site", UNIT_TEXT},
     {"stack", UNIT_STACK},
 };
+
+#define DETAIL (1u << 7 | 1u << 11 | 1u << 12) /* grown_last_quarter, first, last */
 
 static void fill_verdict(struct table_cell *c, const struct heap_row *row,
                          const struct leak_verdict *v)
@@ -46,6 +50,7 @@ static void fill(struct table_cell *c, const struct heap *h, const struct leak_r
 {
     const struct heap_amount *at = &row->sum.at;
     struct leak_verdict v;
+    struct heap_ages ages;
 
     heap_cell_bytes(&c[0], at);
     heap_cell_percent(&c[1], (double)at->bytes, (double)l->alive.bytes);
@@ -55,14 +60,18 @@ static void fill(struct table_cell *c, const struct heap *h, const struct leak_r
         fill_verdict(c, row, &v);
     if (row->sum.sums.allocated.milliblocks)
         cell_real(&c[8], leak_rows_freed_percent(&row->sum));
+    if (row != &l->rows.rest && heap_growth_ages(&l->growth, row, &ages)) {
+        cell_number(&c[9], ages.median_ns);
+        cell_number(&c[10], ages.oldest_ns);
+    }
     if (row->sum.most) {
-        cell_number(&c[9], row->sum.first_ns);
-        cell_number(&c[10], row->sum.last_ns);
+        cell_number(&c[11], row->sum.first_ns);
+        cell_number(&c[12], row->sum.last_ns);
     }
     if (h->process_count > 1 && row->stack)
-        cell_number(&c[11], row->sum.processes);
-    heap_cell_site(&c[12], h, &l->rows, row);
-    heap_cell_stack(&c[13], h, row);
+        cell_number(&c[13], row->sum.processes);
+    heap_cell_site(&c[14], h, &l->rows, row);
+    heap_cell_stack(&c[15], h, row);
 }
 
 static void put_facts(struct answer *a, struct table *facts, const struct heap *h,
@@ -90,8 +99,11 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
         put_facts(a, facts, &h, &l);
         for (size_t i = 0; (row = heap_rows_at(&l.rows, i)); i++)
             fill(table_add(a, table), &h, &l, row);
-        if (!l.rows.count)
-            table->note = "Nothing was alive at the end.";
+        table->detail = DETAIL;
+        table->note = !l.rows.count ? "Nothing was alive at the end."
+                    : h.exact       ? "Ages are of bytes, at the end; where blocks of a stack were "
+                                      "freed, too, those alive are at least that old."
+                                    : "Ages are of bytes, at the end, by the samples.";
         suppress_table(a, o->suppress);
         leak_rows_free(&l);
     }

@@ -148,6 +148,18 @@ def test_leaks(ask):
     ]
 
 
+@pytest.mark.parametrize("kind, ages", [
+    # of 2000 bytes two are left of ten from 1 s, and a free of one was taken back at 7 s
+    ("exact", [(2000, 7000, 7000), (1000, 2000, 2000), (256, 6000, 6000), (32, 5000, 5000)]),
+    # of two samples from 1 s and 2 s the first was freed
+    ("sampled", [(MIB, 1500, 1500), (5000, 2000, 2000)]),
+])
+def test_ages_of_what_is_alive(ask, kind, ages):
+    rows = ask(kind, "leaks")[1]["leaks"]
+    assert [(r["bytes"], round(r["median_age"] / MS), round(r["oldest_age"] / MS))
+            for r in rows] == ages
+
+
 def test_temporary(ask):
     _, tables, said = ask("exact", "temporary")
     (row,) = tables["temporary"]

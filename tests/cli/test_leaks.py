@@ -47,6 +47,8 @@ def check_leak(rows, site, kept, exact):
     assert abs(row["bytes"] - kept) <= kept * (0.02 if exact else 0.5)
     seconds = (row["last"] - row["first"]) / 1e9
     assert row["growth_per_second"] == pytest.approx(row["bytes"] / seconds, rel=0.5)
+    assert row["oldest_age"] / 1e9 == pytest.approx(seconds, rel=0.25, abs=0.1)
+    assert row["median_age"] / row["oldest_age"] == pytest.approx(0.5, abs=0.2)
     return row
 
 
@@ -106,7 +108,8 @@ def test_leaks_of_python(leaks, run, how):
     line = f"leaky.py:{line_of('leaky.py', 'KEEP')}"
     found = [r for r in rows if line in r["site"] and r["bytes"] > MIB]
     assert sum(r["bytes"] for r in found) == pytest.approx(kept, rel=0.05 if how else 0.5)
-    assert {r["trend"] for r in found} == {"growing"}
+    # of the small ones, which are objects and not what they hold, there may be a sample or two
+    assert {r["trend"] for r in found if r["bytes"] > 4 * MIB} == {"growing"}
     assert all(line in site for site in growing(rows))
     check_summary(run, trace, facts, rows)
     churn = f"leaky.py:{line_of('leaky.py', 'CHURN')}"
@@ -126,9 +129,10 @@ def test_a_cache_of_python(leaks, run, how):
 def test_text_and_csv(leaks, target, run):
     _, _, rows, trace = leaks(["--exact"], target("record/leaky"), "leak")
     text = run("report", trace, "leaks").stdout
-    assert "growing" in text and "keep" in text
+    assert "growing" in text and "keep" in text and "median age  oldest age" in text
     table = run("report", trace, "leaks", "-f", "csv").stdout
     table = table[table.index("bytes,percent"):].split("\n\n")[0]
     first = next(csv.DictReader(io.StringIO(table)))
     assert first["trend"] == "growing"
+    assert int(first["median_age"]) == rows[0]["median_age"]
     assert int(first["growth_per_second"]) == rows[0]["growth_per_second"]
