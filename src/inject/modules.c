@@ -5,6 +5,7 @@
 #include "inject/pymem.h"
 #include "inject/python.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -57,25 +58,65 @@ static size_t find_build_id(const struct cfi_module *m, uintptr_t bias,
     return bytes;
 }
 
-void modules_seen(struct thread *t, const struct cfi_module *module)
+/* As in buffer_told: whoever sees a later tick sees the record. */
+static void told_now(const struct thread *t)
+{
+    uint64_t tick = atomic_load(&process.control->tick),
+             later = atomic_load(&process.modules_later);
+
+    if (tick < t->tick)
+        tick = t->tick;
+    while (later <= tick && !atomic_compare_exchange_weak(&process.modules_later, &later, tick + 1))
+        ;
+}
+
+static void tell(struct thread *t, const struct cfi_module *module)
 {
     const struct link_map *map = module->map;
     uint64_t words[7] = {0};
-    uint32_t number;
-    size_t text, id;
+    size_t text = strnlen(map->l_name, RING_TEXT_MOST);
+    size_t id = find_build_id(module, map->l_addr, (unsigned char *)&words[3]);
 
-    if (lookup_claim(&process.modules, (uintptr_t)module->start | 2, &number) != LOOKUP_ADDED)
-        return;
-    text = strnlen(map->l_name, RING_TEXT_MOST);
-    id = find_build_id(module, map->l_addr, (unsigned char *)&words[3]);
     words[0] = (uint64_t)((const char *)module->end - (const char *)module->start);
     words[1] = map->l_addr;
     words[2] = (uint64_t)text << 32 | id;
     buffer_put(t, buffer_word(RING_MODULE, 0, (uintptr_t)module->start), words, 7, map->l_name,
                text);
-    python_module(map);
+}
+
+void modules_seen(struct thread *t, const struct cfi_module *module)
+{
+    struct lookup_entry *entry;
+    uint32_t number;
+    enum lookup_claim claim = lookup_claim_entry(&process.modules, (uintptr_t)module->start | 2,
+                                                 &number, &entry);
+
+    if (claim == LOOKUP_FULL || buffer_knows(t, &entry->value))
+        return;
+    tell(t, module);
+    buffer_told(t, &entry->value);
+    told_now(t);
+    if (claim != LOOKUP_ADDED)
+        return;
+    python_module(module->map);
     python_tell(t);
-    pymem_module(map);
+    pymem_module(module->map);
+}
+
+void modules_again(struct thread *t, const uint64_t *frames, size_t count)
+{
+    struct dl_find_object o;
+
+    if (likely(atomic_load_explicit(&process.modules_later, memory_order_acquire) <= t->tick))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t pc = frames[i] & RING_FRAME_ADDRESS;
+
+        if (!(frames[i] & (RING_FRAME_ELIDED | RING_FRAME_CUT | RING_FRAME_PYTHON)) && pc &&
+            _dl_find_object((void *)(pc - 1), &o) == 0)
+            modules_seen(t,
+                         &(struct cfi_module){o.dlfo_map_start, o.dlfo_map_end, o.dlfo_link_map});
+    }
 }
 
 void modules_unloaded(struct thread *t)

@@ -4,6 +4,7 @@
 #include "inject/stacks.h"
 
 #include "inject/buffer.h"
+#include "inject/modules.h"
 
 static uint64_t hash_of(const uint64_t *frames, size_t count, uint32_t generation)
 {
@@ -28,6 +29,7 @@ uint32_t stacks_number(struct thread *t, const uint64_t *frames, size_t count)
     if (lookup_claim_entry(&process.stacks, h, &number, &entry) == LOOKUP_FULL)
         return 0;
     if (!buffer_knows(t, &entry->value)) {
+        modules_again(t, frames, count);
         buffer_put(t, (uint64_t)number << 32 | (uint64_t)count << 5 | RING_STACK, frames, count,
                    NULL, 0);
         buffer_told(t, &entry->value);

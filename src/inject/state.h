@@ -150,7 +150,8 @@ struct process {
     _Atomic(struct thread *) threads;
     _Atomic(struct thread *) spare[SPARE_THREADS]; /* of threads that have ended */
     struct lookup rows, stacks, modules, live, codes;
-    _Atomic uint64_t sampled_bytes;
+    _Atomic uint64_t sampled_bytes, sampled_since; /* tick */
+    _Atomic uint64_t modules_later;                /* a tick after the last module was told */
     char ring_path[64];
 };
 

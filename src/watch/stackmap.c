@@ -56,6 +56,11 @@ void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trac
         number = define_module(m, s, path, path_bytes, build_id, id_bytes);
         intmap_put(&m->modules, key, number);
     }
+    for (size_t i = 0; i < p->module_count; i++) {
+        if (p->modules[i].start == module->start && p->modules[i].length == module->length &&
+            p->modules[i].number == number)
+            return; /* told again, by another thread */
+    }
     if (p->module_count == p->module_room) {
         p->module_room = p->module_room ? p->module_room * 2 : 8;
         p->modules = memory_resize(p->modules, p->module_room * sizeof(*p->modules));

@@ -10,6 +10,7 @@
 #include "inject/cpu.h"
 #include "inject/event.h"
 #include "inject/got.h"
+#include "inject/modules.h"
 #include "inject/pymem.h"
 #include "inject/python.h"
 #include "inject/real.h"
@@ -63,6 +64,13 @@ void cpu_forked(void)
 
 void cpu_leave(void)
 {
+}
+
+void modules_again(struct thread *t, const uint64_t *frames, size_t count)
+{
+    (void)t;
+    (void)frames;
+    (void)count;
 }
 
 bool python_is_read(void)
