@@ -24,7 +24,9 @@ struct recording {
     {0, "exact", NULL, &(r).exact, NULL,                                                           \
      "Record every allocation and free, not a sample of them", "sample", NULL},                    \
     {0, "sample", "SIZE", &(r).sample_mean, recording_parse_sample,                                \
-     "Record one allocation per SIZE bytes on average; 512KiB when not given", "exact", NULL},     \
+     "Record one allocation per SIZE bytes on average; when not given 512KiB, and more for a "     \
+     "process that would be sampled over 300 times a second",                                      \
+     "exact", NULL},                                                                               \
     {0, "depth", "N", &(r).depth, recording_parse_depth,                                           \
      "Keep at most N frames of a stack, from both ends; 256 when not given", NULL, NULL},          \
     {0, "no-cpu", NULL, &(r).no_cpu, NULL, "Do not sample where CPU time is spent",                \

@@ -189,6 +189,7 @@ static void begin_anew(void)
     python_forked();
     sample_forget_all();
     atomic_store(&process.sampled_bytes, 0);
+    atomic_store(&process.sampled_since, 0);
     process.parent = 0;
     atomic_store(&process.number, 0);
     atomic_store(&announced, false);

@@ -13,12 +13,30 @@ _Atomic bool sample_used;
 
 static __thread uint64_t drawn_with __attribute__((tls_model("initial-exec")));
 
+/* The mean that gives no more samples than a process may have: for what it allocated so far, in the
+ * time that it took and a second more.
+ */
+static uint64_t mean_for_rate(uint64_t bytes)
+{
+    uint64_t now = atomic_load_explicit(&process.control->tick, memory_order_relaxed), none = 0;
+    uint64_t rate = process.control->sample_rate;
+
+    if (!rate)
+        return 0;
+    if (unlikely(!atomic_load_explicit(&process.sampled_since, memory_order_relaxed)))
+        atomic_compare_exchange_strong(&process.sampled_since, &none, now | 1);
+    now -= atomic_load_explicit(&process.sampled_since, memory_order_relaxed) - 1;
+    return (uint64_t)((double)bytes / ((double)rate * ((double)now / 1e9 + 1)));
+}
+
 static uint64_t mean_now(void)
 {
-    uint64_t most = process.control->sample_mean;
-    uint64_t mean = atomic_load_explicit(&process.sampled_bytes, memory_order_relaxed) /
-                    SAMPLES_AIM;
+    uint64_t bytes = atomic_load_explicit(&process.sampled_bytes, memory_order_relaxed);
+    uint64_t most = process.control->sample_mean, mean = bytes / SAMPLES_AIM;
+    uint64_t slow = mean_for_rate(bytes);
 
+    if (slow > most)
+        return slow;
     if (mean < most / START_SHARE)
         mean = most / START_SHARE;
     return mean < most ? mean : most;

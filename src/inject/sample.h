@@ -3,7 +3,8 @@
  * Every byte is equally likely: the distance to the next sampled byte is drawn from an exponential
  * distribution. So a block of n bytes is taken with probability 1 - exp(-(n + 1) / mean), and stands
  * for the inverse of that. The mean starts small and grows with what was allocated, so that a
- * small program has samples, too.
+ * small program has samples, too, and grows beyond what was asked for where that would give more
+ * samples per second than a process may have, unless it was asked for in so many words.
  */
 #ifndef INJECT_SAMPLE_H
 #define INJECT_SAMPLE_H

@@ -143,8 +143,9 @@ struct ring_control {
     _Alignas(64) _Atomic uint32_t mode; /* may change while programs run */
     uint32_t depth;                     /* most frames of a stack */
     uint64_t sample_mean;               /* bytes */
-    uint64_t cpu_ns;                    /* CPU time of a thread between two samples */
-    uint32_t wants;                     /* enum ring_wants */
+    uint64_t sample_rate; /* of a process per second: beyond it the mean grows; 0: never */
+    uint64_t cpu_ns;      /* CPU time of a thread between two samples */
+    uint32_t wants;       /* enum ring_wants */
     _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Alignas(64) _Atomic uint32_t next_process;
     _Atomic uint32_t no_slot; /* threads that found no free slot: nothing of them is recorded */

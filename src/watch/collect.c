@@ -27,7 +27,8 @@
 #define SAMPLED_US 20000 /* samples carry their own time: no tick is needed */
 #define LIVENESS_NS 5000000u
 #define FLUSH_NS 1000000000u
-#define WAITS_NS 15000000u /* between two looks at why threads wait */
+#define SAMPLES_PER_SECOND 300u /* of allocations of a process: under 1 MB of trace per minute */
+#define WAITS_NS 15000000u      /* between two looks at why threads wait */
 
 struct member { /* a recorded process */
     struct absorb_process process;
@@ -70,6 +71,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
         free(c);
         return NULL;
     }
+    c->rings.control->sample_rate = options->sample_mean ? 0 : SAMPLES_PER_SECOND;
     c->rings.control->cpu_ns = options->cpu_ns ? options->cpu_ns : 10000000;
     c->rings.control->wants = options->wants;
     c->last = &c->members;

@@ -105,7 +105,7 @@ static void read_file_name(int pid, char *name, size_t room)
  */
 static void note_file(const struct tree *t, struct tree_live *l)
 {
-    memcpy(l->ran, l->file, sizeof(l->ran));
+    snprintf(l->ran, sizeof(l->ran), "%s", l->file);
     l->file[0] = '\0';
     if (t->events && (t->all[l->index].parent < 0 || tree_is_image(t, &t->all[l->index])))
         read_file_name(l->proc.pid, l->file, sizeof(l->file));

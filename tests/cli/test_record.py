@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -150,6 +151,15 @@ def test_samples_stay_within_their_error(record, program):
         ratios.append(said["sampled_bytes"] / truth)
     error = (65536 / truth) ** 0.5 / len(ratios) ** 0.5
     assert abs(sum(ratios) / len(ratios) - 1) < 5 * error
+
+
+def test_a_program_that_allocates_fast_is_sampled_less_often(record):
+    """What one sample stands for is told with it, so the estimate stays right."""
+    blocks = 300_000
+    _, said = record("/usr/bin/python3", "-c", f"for i in range({blocks}): bytearray(100_000)",
+                     how=("--no-cpu",))
+    assert 100 < said["samples"] < blocks * 100_000 / 524288 / 4
+    assert abs(said["sampled_bytes"] / (blocks * 100_000) - 1) < 6 / said["samples"] ** 0.5 + 0.02
 
 
 def test_a_thousand_short_processes(record):
