@@ -130,6 +130,7 @@ int proc_parse_stat(const char *text, struct proc_reading *r)
     r->threads = field[20];
     r->start_ticks = field[22];
     r->vsz = field[23];
+    r->ignores_children = field[33] >> (SIGCHLD - 1) & 1;
     r->image = field[26] ? field[28]
                          : 0; /* start of the stack: random for each exec, once it has code */
     return 0;
@@ -159,8 +160,6 @@ static void parse_line(const char *line, struct proc_reading *r)
     s++;
     if (line_is(line, "Tgid:"))
         r->tgid = (int)number(&s);
-    else if (line_is(line, "SigIgn:"))
-        r->ignores_children = strtoull(s, NULL, 16) >> (SIGCHLD - 1) & 1;
     else if (line_is(line, "voluntary_ctxt_switches:"))
         r->waited = number(&s);
     else if (line_is(line, "nonvoluntary_ctxt_switches:"))

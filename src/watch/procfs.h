@@ -36,7 +36,8 @@ struct proc_reading {
     uint64_t read_chars, write_chars, read_calls, write_calls, read_bytes, write_bytes;
     uint64_t cpu_ns;
     uint64_t pss;
-    bool ignores_children; /* SIGCHLD is ignored: its children leave no rusage */
+    bool
+        ignores_children; /* SIGCHLD is ignored: its children leave no rusage; told of a zombie, too */
 };
 
 /* Open what is kept of a process. `keep` false: keep nothing, open for each reading. -1: gone. */

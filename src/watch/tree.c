@@ -326,6 +326,8 @@ static bool read_one(struct tree *t, int at)
         live_vanish(t, at);
         return false;
     }
+    if (l->now.ignores_children)
+        tree_ignores_children(t);
     if (l->now.child_minor_faults > was.child_minor_faults)
         t->reaped_faults += l->now.child_minor_faults - was.child_minor_faults;
     if (l->now.state == 'Z' || l->now.state == 'X')
@@ -341,8 +343,6 @@ static bool read_one(struct tree *t, int at)
     if (t->details)
         proc_read_details(&l->proc, &l->now);
     tree_mark(t, &t->all[l->index], l->now.rss_peak, l->now.vsz_peak);
-    if (l->now.ignores_children && t->children && !t->records)
-        bound_open(&t->bound, "a process ignores SIGCHLD, so its children end without a trace");
     return true;
 }
 

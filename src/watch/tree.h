@@ -33,6 +33,7 @@ struct tree_end {
     uint64_t maxrss;                     /* the largest mark among it and what it waited for */
     uint64_t minor_faults, child_faults; /* of the zombie */
     uint64_t lived_ns;
+    bool ignored_children; /* SIGCHLD, in the end: from the zombie */
     enum trace_end how;
     int status;
 };

@@ -80,6 +80,12 @@ void tree_settle(struct tree *t)
     t->vanished_count = 0;
 }
 
+void tree_ignores_children(struct tree *t)
+{
+    if (t->children && !t->records)
+        bound_open(&t->bound, "a process ignores SIGCHLD, so its children end without a trace");
+}
+
 /* The most that a process can have held at its end, given what was read of it alive. A fault brings
  * in 64 KiB of a file at most, or one huge page.
  */
@@ -167,6 +173,8 @@ void tree_ended(struct tree *t, const struct tree_end *end)
     p = &t->all[index];
     first = !(t->sources[index] & (SOURCE_WAIT | SOURCE_RECORD));
     t->sources[index] |= source;
+    if (end->ignored_children)
+        tree_ignores_children(t);
     t->reaped_faults += faults_reaped(t, at, end);
     own = own_mark(t, p, end);
     most = most_at_end(t, at, end, own);

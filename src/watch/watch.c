@@ -84,6 +84,7 @@ static void note_end(struct watcher *w, int pid, int status, const struct rusage
         .minor_faults = zombie ? zombie->minor_faults : ABSENT,
         .child_faults = zombie ? zombie->child_minor_faults : ABSENT,
         .lived_ns = ABSENT,
+        .ignored_children = zombie && zombie->ignores_children,
         .how = WIFSIGNALED(status) ? TRACE_END_SIGNALED : TRACE_END_EXITED,
         .status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
     };

@@ -144,6 +144,14 @@ def test_bounds_hold_for_what_lives_between_samples(result, target, mode, how):
         assert told["peak_rss_upper_bytes"] < 64 * MIB + 9 * SLACK
 
 
+def test_no_bound_where_sigchld_was_ignored_after_the_last_sample(result, target):
+    """Only its zombie tells: its children left nothing, and its own mark is all that was seen."""
+    told = result("--interval", "60s", target("tree"), "late", "8", "8", "300")
+    assert told["peak_rss_upper_bytes"] is None
+    assert not told["peak_rss_exact"]
+    assert "SIGCHLD" in told["peak_basis"]
+
+
 def test_text_names_the_bounds(run, target):
     out = run("run", "--interval", "100", target("tree"), "stagger", "4", "16", "30").stdout
     assert re.search(r"^Peak is at least [\d.]+ MiB(?: and at most [\d.]+ [MG]iB)?: .+$", out, re.M)

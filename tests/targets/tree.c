@@ -2,7 +2,8 @@
  *
  *   par        COUNT children, each MIB, all at the same time for HOLD_MS
  *   autoreap   the same, but the parent ignores SIGCHLD: the kernel reaps, nobody learns the usage
- *   chain      the same, each the child of the one before
+ *   late       autoreap, but only after HOLD_MS, which nothing is held for then
+ *   chain      the same as par, each the child of the one before
  *   threadfork the same, but each child is forked by another thread than the main one
  *   cow        the parent holds MIB, COUNT children read it: RSS counts it COUNT + 1 times
  *   seq        COUNT children one after the other, each MIB for HOLD_MS
@@ -82,6 +83,13 @@ static void autoreap(void)
 {
     signal(SIGCHLD, SIG_IGN);
     par();
+}
+
+static void late(void)
+{
+    target_sleep(hold_ms);
+    hold_ms = 0;
+    autoreap();
 }
 
 static void chain(void)
@@ -216,6 +224,7 @@ int main(int argc, char **argv)
     } modes[] = {
         {"par", par},
         {"autoreap", autoreap},
+        {"late", late},
         {"chain", chain},
         {"cow", cow},
         {"seq", seq},

@@ -43,7 +43,7 @@ static void test_status(void)
 
     proc_parse_status(
         "Name:\tVmRSS:\t 77 kB\nTgid:\t42\nVmPeak:\t 8 kB\nVmSize:\t 4 kB\nVmHWM:\t 2 kB\n"
-        "VmRSS:\t 1 kB\nSigIgn:\t0000000000010000\n"
+        "VmRSS:\t 1 kB\n"
         "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n",
         &r);
     CHECK_EQ(r.tgid, 42);
@@ -52,7 +52,6 @@ static void test_status(void)
     CHECK_EQ(r.rss_peak, 2048);
     CHECK_EQ(r.rss, 1024);
     CHECK_EQ(r.swap, ABSENT); /* not told is not zero */
-    CHECK(r.ignores_children);
     CHECK_EQ(r.waited, 5);
     CHECK_EQ(r.forced, 6);
     proc_parse_status("Name:\tkthreadd\nState:\tZ\n", &r);
@@ -115,6 +114,29 @@ static void test_children_and_end(void)
     proc_close(&us);
 }
 
+/* It is asked for when nothing else is left of the process. */
+static void test_a_zombie_that_ignored(void)
+{
+    struct proc_reading r = {0};
+    siginfo_t info;
+    struct proc p;
+
+    for (int ignores = 0; ignores < 2; ignores++) {
+        int pid = fork();
+
+        if (!pid) {
+            signal(SIGCHLD, ignores ? SIG_IGN : SIG_DFL);
+            _exit(0);
+        }
+        CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+        CHECK_EQ(proc_open(&p, pid, false), 0);
+        CHECK_EQ(proc_read_stat(&p, &r), 0);
+        CHECK_EQ(r.state, 'Z');
+        CHECK_EQ(r.ignores_children, ignores);
+        waitpid(pid, NULL, 0);
+    }
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
@@ -123,6 +145,7 @@ int main(void)
         {"status, with lines missing", test_status},
         {"our own marks", test_ourselves},
         {"children, and a process that is gone", test_children_and_end},
+        {"a zombie tells that it ignored its children", test_a_zombie_that_ignored},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));
