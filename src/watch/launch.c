@@ -48,6 +48,8 @@ static int become(const struct launch *l, int quiet)
 {
     if (quiet >= 0 && (dup2(quiet, STDOUT_FILENO) < 0 || dup2(quiet, STDERR_FILENO) < 0))
         return errno;
+    if (l->ignores_children)
+        signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, l->mask, NULL);
     execvpe(l->argv[0], l->argv, l->environment ? l->environment : environ);
     return errno;

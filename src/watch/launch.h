@@ -16,6 +16,7 @@ struct launch {
     char *const *environment; /* NULL: ours */
     bool mute;                /* its output goes nowhere */
     const sigset_t *mask;     /* its signal mask: ours, before we blocked everything */
+    bool ignores_children;    /* it begins with SIGCHLD ignored, as we did */
     bool gated;        /* hold it before exec until launch_release: to trace its first step */
     int gate, failure; /* inside: the ends of two pipes, or -1 */
 };

@@ -425,6 +425,7 @@ static int start_command(struct watcher *w, const sigset_t *mask, struct err *er
                        .environment = w->o->environment,
                        .mute = w->o->mute,
                        .mask = mask,
+                       .ignores_children = w->ignored_children,
                        .gated = w->traced};
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -489,6 +490,7 @@ static int begin(struct watcher *w, struct err *err)
 
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
+    w->ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN; /* or nothing could be waited for */
     w->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     if (w->signals < 0)
         return err_code(err, 125, "cannot watch signals: %s", strerror(errno));

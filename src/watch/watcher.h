@@ -32,7 +32,8 @@ struct watcher {
     int root;    /* pid of the command; 0: we watch others' processes */
     int status;  /* wait status of the root */
     bool settled, done, above, stopping;
-    int passed_on; /* the last signal that we handed to the command */
+    bool ignored_children; /* SIGCHLD was ignored when we began */
+    int passed_on;         /* the last signal that we handed to the command */
     uint64_t started_ns, next_ns, machine_ns, pss_ns, pss_rss, kill_ns, last_ns;
     uint64_t resided_rss, resided_ns, resided_cost_ns; /* when it was last told what is resident */
     uint64_t drain_ns;                                 /* when the collector wants to look again */

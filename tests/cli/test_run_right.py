@@ -152,6 +152,20 @@ def test_no_bound_where_sigchld_was_ignored_after_the_last_sample(result, target
     assert "SIGCHLD" in told["peak_basis"]
 
 
+def test_a_launcher_that_ignores_sigchld(tidemark, target):
+    """The command's end is told all the same, and the command inherits what we did."""
+    words = [tidemark, "run", "-j", "-o", "/dev/stderr", "grep", "SigIgn", "/proc/self/status"]
+    code = ("import os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+            "os.execv(sys.argv[1], sys.argv[1:])")
+    for how in ([], ["--exact"]):
+        done = subprocess.run([sys.executable, "-c", code, *words[:2], *how, *words[2:]],
+                              capture_output=True, text=True, timeout=PATIENCE, check=True)
+        assert int(done.stdout.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
+        told = json.loads(done.stderr)
+        assert told["exit_code"] == 0
+        assert (told["peak_rss_upper_bytes"] is None) == (not how)
+
+
 def test_text_names_the_bounds(run, target):
     out = run("run", "--interval", "100", target("tree"), "stagger", "4", "16", "30").stdout
     assert re.search(r"^Peak is at least [\d.]+ MiB(?: and at most [\d.]+ [MG]iB)?: .+$", out, re.M)
