@@ -33,7 +33,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     12: ("NAME", False, "frame depth function file line", ""),
     13: ("STACK", False, "stack parent frame", ""),
     14: ("ALLOC", True, "thread address bytes stack origin weight", ""),
-    15: ("FREE", True, "thread address origin", ""),
+    15: ("FREE", True, "thread address origin later", ""),
     16: ("CPU", True, "thread stack ns sort", ""),
     17: ("WAIT", True, "thread stack ns cause", ""),
     18: ("REGION", True, "thread region name parent", ""),

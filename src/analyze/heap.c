@@ -23,11 +23,33 @@ double heap_error(const struct heap_amount *a)
     return a->variance > 0 && a->bytes ? sqrt(a->variance) / (double)a->bytes * 100 : 0;
 }
 
+double heap_blocks_error(const struct heap_amount *a)
+{
+    return a->of_blocks > 0 && a->milliblocks
+             ? sqrt(a->of_blocks) / ((double)a->milliblocks / 1000) * 100
+             : 0;
+}
+
 void heap_add(struct heap_amount *to, const struct heap_amount *from)
 {
     to->bytes += from->bytes;
     to->milliblocks += from->milliblocks;
     to->variance += from->variance;
+    to->of_blocks += from->of_blocks;
+}
+
+double heap_share(const struct heap_amount *part, const struct heap_amount *whole)
+{
+    return (double)part->milliblocks / (double)whole->milliblocks * 100;
+}
+
+/* Of a ratio r = part / whole the error is that of part - r * whole: to first order. */
+double heap_share_error(const struct heap_amount *part, const struct heap_amount *whole)
+{
+    double blocks = (double)whole->milliblocks / 1000, r = heap_share(part, whole) / 100;
+    double rest = whole->of_blocks > part->of_blocks ? whole->of_blocks - part->of_blocks : 0;
+
+    return sqrt((1 - r) * (1 - r) * part->of_blocks + r * r * rest) / blocks * 100;
 }
 
 void heap_subtract(struct heap_amount *from, const struct heap_amount *what)
@@ -35,8 +57,11 @@ void heap_subtract(struct heap_amount *from, const struct heap_amount *what)
     from->bytes -= what->bytes;
     from->milliblocks -= what->milliblocks;
     from->variance -= what->variance;
+    from->of_blocks -= what->of_blocks;
     if (!from->milliblocks || from->variance < 0) /* what rounding leaves */
         from->variance = 0;
+    if (!from->milliblocks || from->of_blocks < 0)
+        from->of_blocks = 0;
 }
 
 unsigned int heap_size_class(uint64_t bytes)
@@ -245,6 +270,7 @@ static void finish(struct heap *h)
         intmap_put(&h->pass->recorded, h->processes[i]->number, 1);
     h->sampled = h->samples > 0;
     h->any = h->sampled || h->exact;
+    h->temporary_known = !h->sampled || (!h->pass->fates_unknown && h->options.temporary == 1);
 }
 
 /* A batch's time is that of its end, so the last ones begin before it. */

@@ -27,10 +27,11 @@ struct heap_amount {
     uint64_t bytes;
     uint64_t milliblocks; /* thousandths of blocks; of exact ones 1000 each */
     double variance;      /* of bytes; 0: exact */
+    double of_blocks;     /* variance of blocks; 0: exact */
 };
 
 /* What was done in the stretch of time that is asked about; `live` is the state at its end, with
- * what is older. Which sampled blocks were temporary is not known: they are not in `temporary`.
+ * what is older.
  */
 struct heap_sums {
     struct heap_amount allocated, freed, temporary, live;
@@ -89,6 +90,10 @@ struct heap {
     struct question_options options;
     bool any;            /* the trace has allocations at all */
     bool sampled, exact; /* it has such; both where the mode was changed */
+    /* Which blocks were temporary. Of a sampled one it is only known if its thread allocated at all
+     * before its free, and not even that in old traces.
+     */
+    bool temporary_known;
     struct heap_process **processes;
     size_t process_count; /* those that allocated or freed */
     struct heap_thread **threads;
@@ -145,6 +150,12 @@ bool heap_recorded(const struct heap *h, uint64_t number);
 uint64_t heap_blocks(const struct heap_amount *a);
 /* The standard error in percent of the bytes; 0: exact. */
 double heap_error(const struct heap_amount *a);
+/* The share of `part` in `whole`, of which it is one, in percent of blocks; and its standard error in
+ * points of that, 0: exact. `whole` must not be 0.
+ */
+double heap_share(const struct heap_amount *part, const struct heap_amount *whole);
+double heap_share_error(const struct heap_amount *part, const struct heap_amount *whole);
+double heap_blocks_error(const struct heap_amount *a); /* as heap_error, of the blocks */
 void heap_add(struct heap_amount *to, const struct heap_amount *from);
 
 #endif

@@ -80,9 +80,10 @@ static void add_run(struct heap *h, const struct heap_process *p, uint64_t numbe
         return;
     if (!t->process)
         t->process = p->number;
-    heap_add(&t->sums.allocated, &(struct heap_amount){c->bytes, c->allocs * 1000, 0});
-    heap_add(&t->sums.freed, &(struct heap_amount){c->freed_bytes, c->frees * 1000, 0});
-    heap_add(&t->sums.temporary, &(struct heap_amount){c->temporary_bytes, c->temporary * 1000, 0});
+    heap_add(&t->sums.allocated, &(struct heap_amount){c->bytes, c->allocs * 1000, 0, 0});
+    heap_add(&t->sums.freed, &(struct heap_amount){c->freed_bytes, c->frees * 1000, 0, 0});
+    heap_add(&t->sums.temporary,
+             &(struct heap_amount){c->temporary_bytes, c->temporary * 1000, 0, 0});
 }
 
 static void take_alloc(struct heap_process *p, struct heap_info *i, uint64_t time_ns, bool in,

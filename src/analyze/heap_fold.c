@@ -18,7 +18,7 @@ const struct heap_amount *heap_sampled_peak(const struct heap_state *s,
 
 static struct heap_amount blocks(uint64_t count, uint64_t bytes)
 {
-    return (struct heap_amount){count * bytes, count * 1000, 0};
+    return (struct heap_amount){count * bytes, count * 1000, 0, 0};
 }
 
 static void add_sums(struct heap_sums *to, const struct heap_sums *from)

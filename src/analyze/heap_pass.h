@@ -57,6 +57,7 @@ struct heap_pass {
     struct intmap sampled_places;
     size_t infos;               /* of all processes */
     struct heap_thread *thread; /* the last one asked for */
+    bool fates_unknown;         /* of a sampled block */
     uint64_t from_ns, to_ns;
     enum heap_moment at; /* what `at` holds */
     uint64_t at_ns;

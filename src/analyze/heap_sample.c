@@ -12,9 +12,10 @@ struct heap_amount heap_weigh(const struct trace_event *ev)
     uint64_t milli = ev->present >= 6 && ev->alloc.weight ? ev->alloc.weight : 1000;
     double weight = (double)milli / 1000, bytes = (double)ev->alloc.bytes;
     unsigned __int128 product = (unsigned __int128)ev->alloc.bytes * milli + 500;
+    double variance = weight > 1 ? weight * (weight - 1) : 0;
 
-    return (struct heap_amount){(uint64_t)(product / 1000), milli,
-                                weight > 1 ? weight * (weight - 1) * bytes * bytes : 0};
+    return (struct heap_amount){(uint64_t)(product / 1000), milli, variance * bytes * bytes,
+                                variance};
 }
 
 uint32_t heap_sampled_place(struct heap *h, uint32_t process, uint64_t stack, uint64_t bytes)
@@ -64,7 +65,7 @@ static void count_sample(struct heap_sampled *e, const struct trace_event *ev,
 }
 
 static void end_sample(struct heap *h, struct heap_process *p, struct heap_block *block,
-                       uint64_t time_ns, bool in)
+                       uint64_t time_ns, bool in, bool temporary)
 {
     struct heap_sampled *e = &h->pass->sampled[block->entry];
     uint64_t lived = time_ns > block->born_ns ? time_ns - block->born_ns : 0;
@@ -74,6 +75,8 @@ static void end_sample(struct heap *h, struct heap_process *p, struct heap_block
     heap_subtract(&p->state->live, &block->amount);
     if (in) {
         heap_add(&e->sums.freed, &block->amount);
+        if (temporary)
+            heap_add(&e->sums.temporary, &block->amount);
         e->lived[batch_fate(false, 0, lived) >> 4] += block->amount.milliblocks;
     }
     heap_live_remove(&h->pass->live, block);
@@ -113,7 +116,7 @@ void heap_take_sample(struct heap *h, const struct trace_event *ev)
     p->state->events++;
     block = heap_live_find(&h->pass->live, place, ev->alloc.address);
     if (block) /* its free was not recorded */
-        end_sample(h, p, block, ev->time_ns, in);
+        end_sample(h, p, block, ev->time_ns, in, false);
     entry = heap_sampled_place(h, place, ev->alloc.stack, ev->alloc.bytes);
     block = entry == UINT32_MAX ? NULL : heap_live_add(&h->pass->live, place, ev->alloc.address);
     if (!block) {
@@ -142,6 +145,7 @@ void heap_take_sample_free(struct heap *h, const struct trace_event *ev)
 {
     bool in;
     struct heap_process *p = sample_of(h, ev->free.thread, ev->time_ns, &in);
+    bool temporary = ev->present >= 4 && ev->free.later == 0 && h->options.temporary == 1;
     struct heap_block *block;
 
     if (!p)
@@ -153,7 +157,13 @@ void heap_take_sample_free(struct heap *h, const struct trace_event *ev)
         p->unknown_frees += in;
         return;
     }
-    if (in)
-        heap_add(&heap_thread_of(h, ev->free.thread)->sums.freed, &block->amount);
-    end_sample(h, p, block, ev->time_ns, in);
+    if (in) {
+        struct heap_sums *sums = &heap_thread_of(h, ev->free.thread)->sums;
+
+        heap_add(&sums->freed, &block->amount);
+        if (temporary)
+            heap_add(&sums->temporary, &block->amount);
+    }
+    h->pass->fates_unknown = h->pass->fates_unknown || ev->present < 4;
+    end_sample(h, p, block, ev->time_ns, in, temporary);
 }

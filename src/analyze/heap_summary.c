@@ -69,8 +69,11 @@ void heap_summary_facts(struct answer *a, struct table *facts, const struct heap
     if (seconds > 0)
         cell_rounded(c, (double)s->allocated.milliblocks / 1000 / seconds);
     c = table_fact(a, facts, "temporary_percent", UNIT_PERCENT);
-    if (h->exact)
+    if (h->temporary_known)
         heap_cell_percent(c, (double)s->temporary.milliblocks, (double)s->allocated.milliblocks);
+    c = table_fact(a, facts, "temporary_error_points", UNIT_PERCENT);
+    if (h->temporary_known && h->sampled && s->allocated.milliblocks)
+        cell_real(c, heap_share_error(&s->temporary, &s->allocated));
     heap_cell_bytes(table_fact(a, facts, "alive_at_end", UNIT_BYTES), &s->live);
     heap_cell_blocks(table_fact(a, facts, "blocks_alive_at_end", UNIT_COUNT), &s->live);
     cell_number(table_fact(a, facts, "unknown_frees", UNIT_COUNT), h->unknown_frees);
@@ -203,11 +206,10 @@ static void say_leaks(struct odd *o, struct trace *t)
 static void say_temporary(struct odd *o)
 {
     const struct heap_sums *s = &o->heap->sums;
-    double share = s->allocated.milliblocks
-                     ? (double)s->temporary.milliblocks / (double)s->allocated.milliblocks * 100
-                     : 0;
+    double share = s->allocated.milliblocks ? heap_share(&s->temporary, &s->allocated) : 0;
 
-    if (!o->heap->exact || heap_blocks(&s->allocated) < MANY_BLOCKS || share < MUCH_TEMPORARY)
+    if (!o->heap->temporary_known || heap_blocks(&s->allocated) < MANY_BLOCKS ||
+        share - 2 * heap_share_error(&s->temporary, &s->allocated) < MUCH_TEMPORARY)
         return;
     say(o,
         arena_printf(o->answer->arena,

@@ -31,7 +31,7 @@ static void fill_size(struct table_cell *c, const struct heap *h, int class)
     heap_cell_error(&c[5], &s->sums.allocated);
     heap_cell_bytes(&c[6], &s->at);
     heap_cell_bytes(&c[7], &s->sums.live);
-    if (h->exact)
+    if (h->temporary_known)
         heap_cell_blocks(&c[8], &s->sums.temporary);
     if (!s->stack)
         return;

@@ -129,7 +129,7 @@ static void fill_heap(struct table_cell *c, const struct heap *h, const struct r
     if (own->to_ns > own->from_ns)
         cell_rounded(&c[5],
                      (double)s->allocated.milliblocks * 1e6 / (double)(own->to_ns - own->from_ns));
-    if (!own->samples)
+    if (!own->samples || h->temporary_known)
         heap_cell_percent(&c[6], (double)s->temporary.milliblocks,
                           (double)s->allocated.milliblocks);
     heap_cell_bytes(&c[7], &s->live);

@@ -64,7 +64,7 @@ static void fill(struct table_cell *c, const struct heap *h, const struct heap_r
     heap_cell_blocks(&c[6], &s->live);
     heap_cell_bytes(&c[7], &s->freed);
     heap_cell_blocks(&c[8], &s->freed);
-    if (h->exact) {
+    if (h->temporary_known) {
         heap_cell_blocks(&c[9], &s->temporary);
         heap_cell_percent(&c[10], (double)s->temporary.milliblocks,
                           (double)s->allocated.milliblocks);

@@ -45,7 +45,7 @@ static void fill_memory(struct table_cell *c, const struct heap *h, const struct
         cell_rounded(&c[3], blocks * 1e6 / (double)(to - t->from_ns));
     heap_cell_bytes(&c[4], &t->sums.freed);
     heap_cell_blocks(&c[5], &t->sums.freed);
-    if (h->exact) {
+    if (h->temporary_known) {
         heap_cell_blocks(&c[6], &t->sums.temporary);
         heap_cell_percent(&c[7], (double)t->sums.temporary.milliblocks, blocks);
     }

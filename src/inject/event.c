@@ -41,7 +41,7 @@ static OUTLINE void take_sample(const void *p, size_t size, enum ring_origin ori
     if (t) {
         words[0] = unwind_stack(t, c.pc, c.sp, c.rbp);
         buffer_now(t);
-        sample_keep(p);
+        sample_taken(p);
         buffer_put(t, buffer_word(RING_SAMPLE, origin, (uintptr_t)p), words, 3, NULL, 0);
         record_leave();
     }
@@ -100,8 +100,9 @@ void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t
     }
 }
 
-bool event_free(const void *p, enum ring_origin origin, uintptr_t frame)
+static inline bool give_back(const void *p, enum ring_origin origin, uint64_t paid, uintptr_t frame)
 {
+    unsigned int aux = origin;
     struct thread *t;
 
     if (unlikely(local.muted))
@@ -117,13 +118,25 @@ bool event_free(const void *p, enum ring_origin origin, uintptr_t frame)
     t = record_enter(frame);
     if (unlikely(!t))
         return false;
-    if (likely(mode_is_exact(local.mode)))
+    if (likely(mode_is_exact(local.mode))) {
         buffer_time(t);
-    else
+    } else {
         buffer_now(t);
-    buffer_free(t, buffer_word(RING_FREE, origin, (uintptr_t)p));
+        aux |= sample_is_last(p, paid) ? RING_AT_ONCE : 0;
+    }
+    buffer_free(t, buffer_word(RING_FREE, aux, (uintptr_t)p));
     record_leave();
     return true;
+}
+
+bool event_free(const void *p, enum ring_origin origin, uintptr_t frame)
+{
+    return give_back(p, origin, 0, frame);
+}
+
+bool event_move(const void *p, size_t size, enum ring_origin origin, uintptr_t frame)
+{
+    return give_back(p, origin, (uint64_t)size + 1, frame);
 }
 
 void event_unfree(const void *p, uintptr_t frame)

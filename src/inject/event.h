@@ -31,6 +31,8 @@ static inline void event_alloc(const void *p, size_t size, enum ring_origin orig
 
 /* Before the block is given back. True: a record was written, so a failure must undo it. */
 bool event_free(const void *p, enum ring_origin origin, uintptr_t frame);
+/* The same before a realloc to `size`, for which event_skip_alloc was asked already. */
+bool event_move(const void *p, size_t size, enum ring_origin origin, uintptr_t frame);
 void event_unfree(const void *p, uintptr_t frame);
 
 #endif

@@ -94,7 +94,7 @@ static inline void *after_realloc(void *old, void *p, size_t size, bool freed, s
 
 static OUTLINE void *realloc_recorded(void *old, size_t size)
 {
-    bool freed = old && event_free(old, RING_BY_REALLOC, CALLER().sp);
+    bool freed = old && event_move(old, size, RING_BY_REALLOC, CALLER().sp);
 
     return after_realloc(old, real.realloc(old, size), size, freed, CALLER());
 }

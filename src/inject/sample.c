@@ -12,6 +12,10 @@ _Atomic uint8_t sample_marks[SAMPLE_MARKS];
 _Atomic bool sample_used;
 
 static __thread uint64_t drawn_with __attribute__((tls_model("initial-exec")));
+static __thread struct {
+    const void *block;
+    int64_t left;
+} last __attribute__((tls_model("initial-exec")));
 
 /* The mean that gives no more samples than a process may have: for what it allocated so far, in the
  * time that it took and a second more.
@@ -92,6 +96,18 @@ uint64_t sample_next(void)
     atomic_fetch_add_explicit(&process.sampled_bytes, mean, memory_order_relaxed);
     draw();
     return mean;
+}
+
+void sample_taken(const void *p)
+{
+    last.block = p;
+    last.left = local.left;
+    sample_keep(p);
+}
+
+bool sample_is_last(const void *p, uint64_t paid)
+{
+    return p == last.block && (uint64_t)local.left + paid == (uint64_t)last.left;
 }
 
 void sample_keep(const void *p)

@@ -39,6 +39,13 @@ double sample_exponential(void);
 /* The countdown has passed zero: the mean that this sample was drawn with; draws the next. */
 uint64_t sample_next(void);
 
+/* A block was sampled, the thread's last so far. */
+void sample_taken(const void *p);
+/* Is it the thread's last sample, with nothing allocated since? Then the countdown stands where it
+ * was drawn, but for what it has `paid` for an allocation that is under way.
+ */
+bool sample_is_last(const void *p, uint64_t paid);
+
 void sample_keep(const void *p);   /* a sampled block lives */
 bool sample_forget(const void *p); /* it dies; false: it was not a sampled one */
 void sample_forget_all(void);      /* a new recording knows none of them */

@@ -80,7 +80,7 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(NAME, 12, 0, 5, NONE)       /* what a frame is called; depth 0: the innermost inlined one */\
     X(STACK, 13, 0, 3, NONE)      /* a frame on top of a stack */                                  \
     X(ALLOC, 14, 1, 6, NONE)      /* memory came to life */                                        \
-    X(FREE, 15, 1, 3, NONE)       /* memory died */                                                \
+    X(FREE, 15, 1, 4, NONE)       /* memory died */                                                \
     X(CPU, 16, 1, 4, NONE)        /* CPU time burned at a stack */                                 \
     X(WAIT, 17, 1, 4, NONE)       /* time spent waiting at a stack */                              \
     X(REGION, 18, 1, 4, NONE)     /* a named span of the program began */                          \
@@ -141,7 +141,7 @@ struct trace_frame { uint64_t frame, flavour, process, address; };
 struct trace_name { uint64_t frame, depth, function, file, line; };
 struct trace_stack { uint64_t stack, parent, frame; };
 struct trace_alloc { uint64_t thread, address, bytes, stack, origin, weight; };
-struct trace_free { uint64_t thread, address, origin; };
+struct trace_free { uint64_t thread, address, origin, later; };
 struct trace_cpu { uint64_t thread, stack, ns, sort; };
 struct trace_wait { uint64_t thread, stack, ns, cause; };
 struct trace_region { uint64_t thread, region, name, parent; };
@@ -220,7 +220,10 @@ enum trace_mmap_sort {
     TRACE_MMAP_ARENA, /* an allocator's, whose blocks are told one by one */
 };
 
-/* `weight` of an ALLOC or a COPY: thousandths of blocks that it stands for, in a sampled recording.
+/* `later` of a FREE: how many allocations its thread made between the block's own and its free;
+ * TRACE_LATER_MANY for more, or where another thread freed it. Absent: it is not known.
+ *
+ * `weight` of an ALLOC or a COPY: thousandths of blocks that it stands for, in a sampled recording.
  *
  * STACKS defines `count` stacks, numbered from `first`; its tail has two varints for each: how much
  * smaller its parent's number is than its own, less 1 (its own number - 1: it has no parent), and
@@ -242,6 +245,7 @@ enum trace_mmap_sort {
  *            it lived: 0 for less than 65.5 us, n for less than 2^n times that, 15 for more
  */
 #define TRACE_BATCH_SPAN_MOST 1000000000u
+#define TRACE_LATER_MANY 15u
 
 enum trace_lost {                        /* `what` of a LOSS */
                   TRACE_LOST_FULL = 1,   /* events: the ring was full for too long */

@@ -52,7 +52,7 @@ enum ring_mode {
 enum ring_kind {
     RING_NONE = 0,
     RING_TICK,      /* time in ns << 5 | kind: of all that follows */
-    RING_FREE,      /* aux: origin */
+    RING_FREE,      /* aux: origin, and RING_AT_ONCE */
     RING_ALLOC,     /* aux: origin; stack << 32 | bytes */
     RING_ALLOC_BIG, /* aux: origin; stack; bytes */
     RING_SAMPLE,    /* aux: origin; stack; bytes; the mean that it was drawn with */
@@ -90,6 +90,9 @@ enum ring_origin { /* aux of ALLOC, FREE and SAMPLE; also `origin` of TRACE_ALLO
                    RING_BY_PYTHON,  /* the allocators of a Python interpreter */
                    RING_BY_END
 };
+
+/* Added to the aux of a FREE of a sampled block: its thread has allocated nothing since. */
+#define RING_AT_ONCE 0x400u
 
 enum ring_map {
     RING_MAP_ANONYMOUS = 1,

@@ -94,24 +94,24 @@ static bool is_of(const struct block *block, const struct absorb_ring *r)
 }
 
 static __attribute__((noinline)) void end_sample(struct absorb *a, struct absorb_ring *r,
-                                                 uint64_t address)
+                                                 uint64_t address, bool at_once)
 {
-    struct trace_free fields = {r->thread, address, 0};
+    struct trace_free fields = {r->thread, address, 0, at_once ? 0 : TRACE_LATER_MANY};
 
     r->process->counts.frees++;
     if (a->store)
-        trace_store_put(a->store, TRACE_FREE, r->tick, (const uint64_t *)&fields, 3, NULL, 0);
+        trace_store_put(a->store, TRACE_FREE, r->tick, (const uint64_t *)&fields, 4, NULL, 0);
 }
 
 static HOT void end_block(struct absorb *a, struct absorb_ring *r, uint64_t address,
-                          const struct block *block)
+                          const struct block *block, bool at_once)
 {
     struct absorb_process *p = r->process;
     uint32_t now = units(r->tick);
     uint64_t lived = now < block->birth ? 0 : (uint64_t)(now - block->birth) * BLOCK_TIME;
 
     if (block->info == ABSORB_SAMPLED) {
-        end_sample(a, r, address);
+        end_sample(a, r, address, at_once);
         return;
     }
     batch_free(batch_of(a, r), block->info,
@@ -135,7 +135,7 @@ static HOT void alloc(struct absorb *a, struct absorb_ring *r, uint64_t first, u
     r->order++;
     count_alloc(p, bytes);
     if (block->info) {
-        end_block(a, r, address, block);
+        end_block(a, r, address, block, false);
         owed_add(&p->owed, address, block);
     }
     batch_alloc(batch_of(a, r), info);
@@ -146,7 +146,7 @@ static HOT void alloc(struct absorb *a, struct absorb_ring *r, uint64_t first, u
 }
 
 static HOT void free_now(struct absorb *a, struct absorb_ring *r, uint64_t address,
-                         struct block *block)
+                         struct block *block, bool at_once)
 {
     struct absorb_process *p = r->process;
 
@@ -155,7 +155,7 @@ static HOT void free_now(struct absorb *a, struct absorb_ring *r, uint64_t addre
         batch_free(batch_of(a, r), 0, 0xff);
         return;
     }
-    end_block(a, r, address, block);
+    end_block(a, r, address, block, at_once);
     r->freed = address;
     r->freed_block = *block;
     blocks_remove(block);
@@ -170,16 +170,17 @@ static void defer(struct absorb_process *p, struct absorb_ring *r, uint64_t addr
     p->deferred[p->deferred_count++] = (struct absorb_deferred){address, r};
 }
 
-static HOT void free_block(struct absorb *a, struct absorb_ring *r, uint64_t address)
+static HOT void free_block(struct absorb *a, struct absorb_ring *r, uint64_t first)
 {
     struct absorb_process *p = r->process;
+    uint64_t address = first >> 16;
     struct block *block = blocks_find(&p->blocks, address);
 
     r->freed = 0;
     if (p->threaded && (!block || !is_of(block, r)))
         defer(p, r, address);
     else
-        free_now(a, r, address, block);
+        free_now(a, r, address, block, first & (RING_AT_ONCE << 5));
 }
 
 /* The block lives after all: put it back, and take back what was said of its end. */
@@ -205,7 +206,7 @@ void absorb_tick_end(struct absorb *a, struct absorb_ring *r)
         struct absorb_deferred *d = &p->deferred[i];
 
         if (!owed_settle(&p->owed, d->address))
-            free_now(a, d->ring, d->address, blocks_find(&p->blocks, d->address));
+            free_now(a, d->ring, d->address, blocks_find(&p->blocks, d->address), false);
     }
     p->deferred_count = 0;
     for (size_t i = 0; i < p->owed.count; i++) {
@@ -310,7 +311,7 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
         if (r->ahead < r->at + AHEAD_LEAST)
             look_ahead(r);
         if ((first & 31) == RING_FREE) {
-            free_block(a, r, first >> 16);
+            free_block(a, r, first);
             used = 1;
         } else if ((first & 31) == RING_ALLOC && left >= 2) {
             alloc(a, r, first, (uint32_t)(w[1] >> 32), w[1] & UINT32_MAX);

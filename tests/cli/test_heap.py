@@ -263,9 +263,25 @@ def test_samples_say_their_error(ask):
     facts, _, _ = ask("sampled", "summary")
     assert facts["temporary_percent"] is None and facts["allocations"] == 11
     _, tables, said = ask("sampled", "temporary")
-    assert tables["temporary"] == [] and "--exact" in said["tables"]["temporary"]["note"]
+    assert tables["temporary"] == [] and "older version" in said["tables"]["temporary"]["note"]
     _, tables, _ = ask("sampled", "processes")
     assert tables["processes"][0]["recorded"] == "sampled"
+
+
+def test_samples_say_what_was_temporary(ask):
+    """Four of twelve blocks; each sample's part of the variance of blocks is 4 * 3."""
+    facts, _, _ = ask("fates", "summary")
+    assert facts["temporary_percent"] == pytest.approx(100 / 3)
+    error = ((2 / 3) ** 2 * 12 + (1 / 3) ** 2 * 24) ** 0.5 / 12 * 100
+    assert facts["temporary_error_points"] == pytest.approx(error)
+    _, tables, said = ask("fates", "temporary")
+    (row,) = tables["temporary"]
+    assert (row["blocks"], row["bytes"], row["blocks_allocated"]) == (4, 400, 8)
+    assert row["error_percent"] == pytest.approx(12**0.5 / 4 * 100)
+    assert said["tables"]["temporary"]["note"].startswith("Sampled.")
+    assert ask("fates", "threads")[1]["threads"][0]["temporary_blocks"] == 4
+    _, tables, said = ask("fates", "temporary", "--temporary", "2")
+    assert tables["temporary"] == [] and "--exact" in said["tables"]["temporary"]["note"]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

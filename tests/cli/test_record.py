@@ -162,6 +162,18 @@ def test_a_program_that_allocates_fast_is_sampled_less_often(record):
     assert abs(said["sampled_bytes"] / (blocks * 100_000) - 1) < 6 / said["samples"] ** 0.5 + 0.02
 
 
+@pytest.mark.parametrize("how", [EXACT, ("--sample", "16KiB")])
+def test_what_is_temporary(run, program, tmp_path, how):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", *how, "-o", trace, program("fleeting"), "100000")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(run("report", trace, "summary", "-f", "json").stdout)
+    facts = said["tables"]["facts"]["values"]
+    error = facts["temporary_error_points"]
+    assert abs(facts["temporary_percent"] - 80) < 0.1 + 5 * (error or 0)
+    assert error is None if how is EXACT else 0 < error < 1
+
+
 def test_a_thousand_short_processes(record):
     _, said = record("sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
     assert said["processes"] >= 1001

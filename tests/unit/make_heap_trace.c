@@ -3,6 +3,7 @@
  *   exact     one process with two threads, eight seconds; see put_exact
  *   two       two processes whose peaks fall together; see put_two
  *   sampled   sampled blocks; see put_sampled
+ *   fates     sampled, where it is known what was freed at once
  *   lossy     as exact, with a loss and two processes that could not be recorded
  *   random-N  any record with any number
  *   big-N     N million events
@@ -231,6 +232,19 @@ static void put_sampled(void)
     PUT(TRACE_PROCESS_END, 4000 * MS, NULL, 0, 1, TRACE_END_EXITED, 0);
 }
 
+/* Three samples that stand for four blocks each; the first was freed at once, the second later. */
+static void put_fates(void)
+{
+    put_code();
+    put_process(1, 0, "app");
+    PUT(TRACE_ALLOC, 1000 * MS, NULL, 0, 10, 0x1000, 100, S_PARSE, TRACE_BY_MALLOC, 4000);
+    PUT(TRACE_FREE, 1000 * MS, NULL, 0, 10, 0x1000, 0, 0);
+    PUT(TRACE_ALLOC, 2000 * MS, NULL, 0, 10, 0x2000, 100, S_PARSE, TRACE_BY_MALLOC, 4000);
+    PUT(TRACE_FREE, 3000 * MS, NULL, 0, 10, 0x2000, 0, TRACE_LATER_MANY);
+    PUT(TRACE_ALLOC, 3000 * MS, NULL, 0, 10, 0x3000, 100, S_LOAD, TRACE_BY_MALLOC, 4000);
+    PUT(TRACE_PROCESS_END, 4000 * MS, NULL, 0, 1, TRACE_END_EXITED, 0);
+}
+
 static void put_lossy(void)
 {
     static const char reason[] = "it is statically linked";
@@ -328,6 +342,8 @@ int main(int argc, char **argv)
         put_two();
     else if (strcmp(kind, "sampled") == 0)
         put_sampled();
+    else if (strcmp(kind, "fates") == 0)
+        put_fates();
     else if (strcmp(kind, "lossy") == 0)
         put_lossy();
     else if (number && strncmp(kind, "random", 6) == 0)
