@@ -385,11 +385,12 @@ static bool take_domain(enum domain domain)
     return cover(domain, &wrapped);
 }
 
+/* Where no allocation is recorded, the interpreter is left as it is: even a call more would cost. */
 static void take_all(void)
 {
     bool debug;
 
-    if (!interpreter.has_gil() || !may_take())
+    if ((process_mode() & ~RING_PAUSED) == RING_NO_HEAP || !interpreter.has_gil() || !may_take())
         return;
     debug = take_domain(MEM);
     debug |= take_domain(OBJ);

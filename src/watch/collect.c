@@ -100,6 +100,11 @@ void collect_mode(struct collect *c, enum ring_mode mode)
     atomic_store(&c->rings.control->mode, mode);
 }
 
+bool collect_has_heap(const struct collect *c)
+{
+    return (atomic_load(&c->rings.control->mode) & ~RING_PAUSED) != RING_NO_HEAP;
+}
+
 static void put_mark(struct collect *c, enum trace_mark_sort sort, const char *name, uint64_t at)
 {
     struct trace_mark fields = {0, sort, 0, 0};

@@ -59,6 +59,9 @@ size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *
 /* Read what is there. How long to wait until the next call, in microseconds. */
 unsigned int collect_pass(struct collect *c);
 
+/* Are allocations recorded, now or when it goes on? */
+bool collect_has_heap(const struct collect *c);
+
 unsigned int collect_processes(const struct collect *c); /* that are alive, as of the last pass */
 
 /* Read the rest, write what is held back, free all. Totals are left in *totals. */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MACHINE_NS 100000000u /* the whole machine, when nobody records it: at most this often */
@@ -139,24 +140,34 @@ static bool read_residence(struct watcher *w)
     return true;
 }
 
-/* What is resident where: rationed like proportional sizes. */
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/* What is resident where: rationed like proportional sizes, by what it costs even on a busy machine. */
 static void look_what_resides(struct watcher *w)
 {
     struct tree *t = &w->tree;
-    uint64_t since = t->now_ns - w->resided_ns, cost = w->resided_cost_ns;
+    uint64_t began, since = t->now_ns - w->resided_ns, cost = w->resided_cost_ns;
     bool grown = t->rss > w->resided_rss + w->resided_rss / RESIDED_GROWTH;
 
     t->resided = false;
-    if (!w->o->collect || t->rss > RESIDED_MOST || t->alive > RESIDED_PROCESSES)
+    if (!w->o->collect || !collect_has_heap(w->o->collect) || t->rss > RESIDED_MOST ||
+        t->alive > RESIDED_PROCESSES)
         return;
     if (!(grown && since >= cost * RESIDED_GROWN_SHARE) &&
         (since < SECOND_NS || since < cost * RESIDED_SHARE))
         return;
+    began = own_cpu_ns();
     t->resided = read_residence(w);
     if (t->rss > w->resided_rss)
         w->resided_rss = t->rss;
     w->resided_ns = t->now_ns;
-    w->resided_cost_ns = watcher_mono() - t->now_ns;
+    w->resided_cost_ns = own_cpu_ns() - began;
 }
 
 static void read_machine(struct watcher *w)
