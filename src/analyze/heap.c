@@ -315,6 +315,21 @@ static void find_own_peak(struct heap *h)
     p->state->peak_events = p->state->peak_event;
 }
 
+/* A forked process is recorded from its first moment on if its parent was: a block that it frees and
+ * did not allocate was its parent's.
+ */
+static void find_heir(struct heap *h, struct heap_process *p)
+{
+    const struct run_process *r = p->run;
+
+    if (!r || r->born != TRACE_BORN_FORKED || !r->parent || !r->parent->recorded)
+        return;
+    p->heir_frees = p->unknown_frees;
+    p->unknown_frees = 0;
+    h->heir_frees += p->heir_frees;
+    h->unknown_frees -= p->heir_frees;
+}
+
 void heap_read(struct heap *h, struct arena *arena, struct trace *t,
                const struct question_options *o, run_tick *tick, void *context)
 {
@@ -338,8 +353,10 @@ void heap_read(struct heap *h, struct arena *arena, struct trace *t,
     for (size_t i = 0; i < h->run.process_count; i++) {
         struct heap_process *p = heap_process_of(h, h->run.processes[i]->number);
 
-        if (p)
-            p->run = h->run.processes[i];
+        if (!p)
+            continue;
+        p->run = h->run.processes[i];
+        find_heir(h, p);
     }
 }
 

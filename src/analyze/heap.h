@@ -41,7 +41,8 @@ struct heap_process {
     uint64_t number;
     struct run_process *run; /* NULL where the trace has no such process */
     struct heap_sums sums;
-    uint64_t unknown_frees;  /* of blocks that were not seen to live */
+    uint64_t unknown_frees;  /* of blocks that were not seen to live, */
+    uint64_t heir_frees;     /* but for those that it had from the process that forked it */
     uint64_t samples;        /* 0: all of it is exact */
     uint64_t from_ns, to_ns; /* of its first and last event */
     uint64_t
@@ -103,7 +104,7 @@ struct heap {
     struct heap_size sizes[HEAP_SIZE_CLASSES];
     struct heap_sums sums; /* of all processes */
     uint64_t lived[HEAP_LIVED_CLASSES];
-    uint64_t events, samples, unknown_frees, maps, mapped_bytes;
+    uint64_t events, samples, unknown_frees, heir_frees, maps, mapped_bytes;
     struct heap_amount peak; /* of all processes together */
     bool peak_at_least;      /* it is a bound, see above */
     uint64_t peak_ns;

@@ -77,6 +77,7 @@ void heap_summary_facts(struct answer *a, struct table *facts, const struct heap
     heap_cell_bytes(table_fact(a, facts, "alive_at_end", UNIT_BYTES), &s->live);
     heap_cell_blocks(table_fact(a, facts, "blocks_alive_at_end", UNIT_COUNT), &s->live);
     cell_number(table_fact(a, facts, "unknown_frees", UNIT_COUNT), h->unknown_frees);
+    cell_number(table_fact(a, facts, "frees_of_inherited_blocks", UNIT_COUNT), h->heir_frees);
 }
 
 /* ---- the largest sites ---- */
@@ -293,7 +294,9 @@ static void say_records(struct odd *o)
         say(o, arena_printf(a, "memory was mapped %" PRIu64 " times", o->heap->maps), "timeline");
     if (o->heap->unknown_frees && !is_expected(&o->heap->run))
         say(o,
-            arena_printf(a, "%" PRIu64 " free%s of blocks that were not seen to live",
+            arena_printf(a,
+                         "%" PRIu64 " free%s of blocks that were not seen to live: they are older "
+                         "than the recording, or what is known of them was lost",
                          o->heap->unknown_frees, o->heap->unknown_frees == 1 ? "" : "s"),
             "processes");
     if (o->heap->left_out + o->heap->frames.left_out)

@@ -69,6 +69,7 @@ static const struct table_column columns[] = {
     {"temporary_percent", UNIT_PERCENT},
     {"alive_at_end", UNIT_BYTES},
     {"unknown_frees", UNIT_COUNT},
+    {"frees_of_inherited_blocks", UNIT_COUNT},
     {"recorded", UNIT_TEXT},
     {"held_most_at_peak", UNIT_TEXT},
 };
@@ -77,7 +78,7 @@ static const struct table_column columns[] = {
 
 #define COMMAND (MEASURED_FROM + COUNT(measured))
 #define HEAP_FROM (COMMAND + 1)
-#define HEAP_COLUMNS 11
+#define HEAP_COLUMNS 12
 
 _Static_assert(COUNT(columns) == HEAP_FROM + HEAP_COLUMNS, "a column lacks its metric");
 
@@ -118,7 +119,7 @@ static void fill_heap(struct table_cell *c, const struct heap *h, const struct r
     const struct heap_sums *s = own ? &own->sums : NULL;
     struct table_frame site;
 
-    cell_text(&c[9], how_recorded(h, p, own));
+    cell_text(&c[10], how_recorded(h, p, own));
     if (!own)
         return;
     heap_cell_bytes(&c[0], &own->peak);
@@ -134,10 +135,24 @@ static void fill_heap(struct table_cell *c, const struct heap *h, const struct r
                           (double)s->allocated.milliblocks);
     heap_cell_bytes(&c[7], &s->live);
     cell_number(&c[8], own->unknown_frees);
+    cell_number(&c[9], own->heir_frees);
     if (own->peak_stack) {
         site = frames_site(&h->frames, own->peak_stack);
-        cell_text(&c[10], table_frame_text(h->run.names.arena, &site));
+        cell_text(&c[11], table_frame_text(h->run.names.arena, &site));
     }
+}
+
+static const char *note(const struct answer *a, const struct heap *h)
+{
+    return arena_printf(a->arena,
+                        "Peaks of rss and vsz are the kernel's own marks where they could be read; "
+                        "times are since the recording began.%s%s",
+                        h->heir_frees ? " Inherited blocks are what the parent had allocated "
+                                        "before it forked."
+                                      : "",
+                        h->unknown_frees ? " Unknown frees are of blocks older than the recording, "
+                                           "from a pause of it, or whose record was lost."
+                                         : "");
 }
 
 static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
@@ -159,10 +174,7 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
         if (with_heap)
             fill_heap(&c[HEAP_FROM], &h, p);
     }
-    table->note = h.run.process_count
-                    ? "Peaks of rss and vsz are the kernel's own marks where they "
-                      "could be read; times are since the recording began."
-                    : "The trace holds no process.";
+    table->note = h.run.process_count ? note(a, &h) : "The trace holds no process.";
     heap_free(&h);
     return 0;
 }

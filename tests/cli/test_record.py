@@ -79,6 +79,20 @@ def test_forks_of_a_threaded_program(record, program):
     assert live <= said["live_bytes"] < live + 30000
 
 
+def test_blocks_of_the_parent(run, program, tmp_path):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", *EXACT, "-o", trace, program("heirs"))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(run("report", trace, "summary", "-f", "json").stdout)["tables"]
+    facts = said["facts"]["values"]
+    assert (facts["frees_of_inherited_blocks"], facts["unknown_frees"]) == (100, 0)
+    assert said["odd"]["rows"] == []
+    said = json.loads(run("report", trace, "processes", "-f", "json").stdout)["tables"]
+    rows = said["processes"]["rows"]
+    assert sorted(r["frees_of_inherited_blocks"] for r in rows) == [0, 100]
+    assert "Inherited blocks are" in said["processes"]["note"]
+
+
 def test_handlers_fibers_and_jumps(record, program):
     done, said = record(program("handlers"), interrupted=True)  # a record, by a handler: counted
     assert said["allocs"] - 300 - numbers(done.stdout)["loops"] - 1 - 100 in range(4)
