@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_LOADED                                                                                 \
-    "the library was not loaded into it: what started it was not recorded itself, or was confined"
+#define NOT_LOADED                                                                                    \
+    "the library was not loaded into it: what started it was not recorded itself, was only attached " \
+    "to, or was confined"
 
 struct coverage_process {
     const struct obstacle *obstacle; /* NULL: none could be seen */
