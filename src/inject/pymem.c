@@ -129,7 +129,7 @@ static inline void *retake(const struct functions *u, void *context, void *old, 
     int64_t left;
     void *p;
 
-    freed = !skipped && old && event_free(old, RING_BY_PYTHON, c.sp);
+    freed = !skipped && old && event_move(old, size, RING_BY_PYTHON, c.sp);
     ask = asked(size);
     left = mute();
     p = u->realloc(context, old, ask);

@@ -188,6 +188,21 @@ def test_what_is_temporary(run, program, tmp_path, how):
     assert error is None if how is EXACT else 0 < error < 1
 
 
+def test_what_is_temporary_in_python(run, tmp_path):
+    """Of what it allocates each time, one is freed by realloc before anything else is allocated."""
+    code = "for i in range(100000):\n b = bytearray(50)\n b += b'%0100d'"
+    said = []
+    for how in (EXACT, ("--sample", "16KiB")):
+        trace = tmp_path / "t.tide"
+        done = run("record", "-q", *how, "-o", trace, "/usr/bin/python3", "-c", code)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(run("report", trace, "summary", "-f", "json").stdout)
+        said.append(answer["tables"]["facts"]["values"])
+    exact, sampled = said
+    assert abs(exact["temporary_percent"] - sampled["temporary_percent"]) < \
+        5 * sampled["temporary_error_points"]
+
+
 def test_a_thousand_short_processes(record):
     _, said = record("sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
     assert said["processes"] >= 1001
