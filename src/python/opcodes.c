@@ -23,6 +23,10 @@ static const struct range calls[] =
         {12, 142, 142}, {12, 171, 171}, {12, 241, 241},
         {12, 244, 244}, {13, 53, 54},   {13, 57, 57}, /* CALL, CALL_FUNCTION_EX, CALL_KW */
         {13, 162, 181}, {13, 244, 246},               /* specialised; instrumented */
+        {14, 4, 4},     {14, 52, 52},   {14, 55, 55}, /* CALL_FUNCTION_EX, CALL, CALL_KW */
+        {14, 143, 165}, {14, 250, 252}, {15, 4, 4},
+        {15, 50, 50},   {15, 53, 53},   {15, 144, 168},
+        {15, 249, 251},
 };
 
 bool py_opcode_calls(uint32_t version, uint8_t opcode)

@@ -1,5 +1,6 @@
 /* pylayout: offsets that an interpreter tells of itself are found, whatever stands between them. */
 #include "check.h"
+#include "python/opcodes.h"
 #include "python/pyframes.h"
 
 #define WORDS 200
@@ -132,12 +133,28 @@ static void test_texts(void)
     CHECK_EQ(text_of(&l, 0, ascii, l.text_ascii, 4, out, 32), 0);
 }
 
+/* CALL, or what was it, and its neighbour, an instruction that calls nothing of the program. */
+static void test_calls(void)
+{
+    static const uint8_t call[] = {131, 131, 171, 171, 53, 52, 50};
+    static const uint8_t other[] = {130, 130, 172, 173, 55, 53, 51};
+
+    for (uint32_t i = 0; i < sizeof(call); i++) {
+        uint32_t version = 0x030900f0 + (i << 16);
+
+        CHECK(py_opcode_calls(version, call[i]));
+        CHECK(!py_opcode_calls(version, other[i]));
+    }
+    CHECK(!py_opcode_calls(0x031000f0, 50));
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
         {"offsets that are told", test_offsets_that_are_told},
         {"what is refused", test_what_is_refused},
         {"texts", test_texts},
+        {"instructions that call", test_calls},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));
