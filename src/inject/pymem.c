@@ -277,15 +277,6 @@ static bool in_python(const void *p)
     return (const char *)p >= interpreter.start && (const char *)p < interpreter.end;
 }
 
-/* Its own allocator: it has no context, is no other module's and not what serves RAW, malloc. */
-static bool has_pools(const struct allocator *a)
-{
-    struct allocator raw;
-
-    interpreter.get(RAW, &raw);
-    return !a->context && in_python((const void *)a->f.malloc) && a->f.malloc != raw.f.malloc;
-}
-
 /* The layer that stands on these functions, -1: there are too many of them. */
 static int layer_on(const struct functions *f, bool pools)
 {
@@ -338,6 +329,31 @@ static bool is_debug(const struct allocator *a, struct allocator *wrapped)
     return !wrapped->context && in_python((const void *)wrapped->f.malloc) &&
            in_python((const void *)wrapped->f.calloc) &&
            in_python((const void *)wrapped->f.realloc) && in_python((const void *)wrapped->f.free);
+}
+
+/* What serves a domain beneath our layer, or beneath the interpreter's debug hooks. */
+static struct allocator bare(enum domain domain)
+{
+    struct allocator a, wrapped;
+    int k;
+
+    interpreter.get(domain, &a);
+    if (is_debug(&a, &wrapped))
+        a = wrapped;
+    k = layer_of(&a);
+    if (k >= 0)
+        a.f = beneath[k];
+    return a;
+}
+
+/* Its own allocator: it has no context, is no other module's, serves MEM and OBJ alike and not RAW,
+ * which is malloc. Its mimalloc is not that: it has functions for each domain, and keeps large blocks
+ * as well to itself.
+ */
+static bool has_pools(const struct allocator *a)
+{
+    return !a->context && in_python((const void *)a->f.malloc) &&
+           a->f.malloc != bare(RAW).f.malloc && bare(MEM).f.malloc == bare(OBJ).f.malloc;
 }
 
 /* The interpreter takes its hooks off RAW for a moment, now and then. Putting all of them on again

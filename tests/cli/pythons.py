@@ -1,8 +1,10 @@
 """The CPythons of this machine: Debian's always, pyenv's where found. What tests of Python run on."""
 
 import functools
+import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -10,32 +12,64 @@ import pytest
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "targets" / "python"
 OLDEST = (3, 9)
 
+ASK = ("import json, sys, sysconfig; print(json.dumps([list(sys.version_info[:3]), "
+       "'t' if sysconfig.get_config_var('Py_GIL_DISABLED') else "
+       "'d' if hasattr(sys, 'gettotalrefcount') else '']))")
+
 
 @functools.lru_cache(maxsize=None)
-def version(python):
-    """(3, 11) of an interpreter; None where it cannot be run."""
+def build_of(python):
+    """((3, 11, 2), "") of an interpreter; "d": a debug build, "t": a free-threaded one. None: neither."""
     try:
-        said = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"],
-                              capture_output=True, text=True, check=True, timeout=60)
+        said = subprocess.run([python, "-c", ASK], capture_output=True, text=True, check=True,
+                              timeout=60)
     except (OSError, subprocess.SubprocessError):
         return None
-    return tuple(map(int, said.stdout.split()))
+    version, kind = json.loads(said.stdout)
+    return tuple(version), kind
+
+
+def version(python):
+    """(3, 11) of an interpreter"""
+    return build_of(python)[0][:2]
 
 
 @functools.lru_cache(maxsize=None)
-def pythons():
-    """The path of one interpreter per version and build, Debian's first."""
+def builds(kind):
+    """The path of one interpreter per version of a kind of build, Debian's first."""
     root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
-    found = [pathlib.Path("/usr/bin/python3"), *sorted(root.glob("versions/3.*/bin/python3"))]
-    return [str(p) for p in found if p.exists() and (version(str(p)) or (0,)) >= OLDEST]
+    debian = [p for p in sorted(pathlib.Path("/usr/bin").glob("python3.*"))
+              if re.fullmatch(r"python3\.\d+(d|t|-nogil)?", p.name)]
+    found = {}
+    for path in [pathlib.Path("/usr/bin/python3"), *debian,
+                 *sorted(root.glob("versions/3.*/bin/python3"))]:
+        build = build_of(str(path)) if path.exists() else None
+        if build and build[0] >= OLDEST and build[1] == kind:
+            found.setdefault(path.resolve(), str(path))
+    return list(found.values())
+
+
+def pythons():
+    """The ordinary builds"""
+    return builds("")
 
 
 def name_of(python):
     place = "debian" if python.startswith("/usr/") else "pyenv"
-    return f"{place}-{'.'.join(map(str, version(python)))}"
+    return f"{place}-{'.'.join(map(str, version(python)))}{build_of(python)[1]}"
 
 
-every_python = pytest.mark.parametrize("python", pythons(), ids=name_of)
+def every(kind, what):
+    """A test on each build of a kind, or skipped where there is none."""
+    none = pytest.mark.skip(reason=f"this machine has no {what} of CPython")
+    return pytest.mark.parametrize(
+        "python", [pytest.param(p, id=name_of(p)) for p in builds(kind)]
+        or [pytest.param("", marks=none, id="none")])
+
+
+every_python = every("", "ordinary build")
+every_debug_build = every("d", "debug build")
+every_free_threaded = every("t", "free-threaded build")
 
 
 def script(name):

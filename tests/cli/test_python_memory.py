@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from pythons import every_python, line_of, name_of, pythons, script
+from pythons import (every_debug_build, every_python, line_of, name_of, pythons, script,
+                     version)
 
 PYTHON = 5  # TRACE_BY_PYTHON
 DEBUG_EXTRA = 24  # what the debug hooks add to a block: two words before, one after
@@ -78,8 +79,10 @@ def lines(run, build, tmp_path, sanitized):
 
 # All of them on two interpreters: each run takes its time.
 MODES_OF = [(python, mode) for python in pythons()
-            for mode in ("", "debug", "pymalloc", "malloc", "malloc_debug")
-            if mode in ("", "debug") or python in (pythons()[0], pythons()[-1])]
+            for mode in ("", "debug", "pymalloc", "malloc", "malloc_debug", "mimalloc",
+                         "mimalloc_debug")
+            if mode in ("", "debug") or python in (pythons()[0], pythons()[-1])
+            if "mimalloc" not in mode or version(python) >= (3, 13)]
 
 
 @pytest.mark.parametrize("python, mode", MODES_OF, ids=lambda p: name_of(p) if "/" in p else p)
@@ -160,6 +163,29 @@ def test_lines_sampled(lines, python, name, scale):
         if allocated is not None:
             assert abs(row["allocated"] - allocated) <= error, mark
         assert abs(row["alive"] - alive) <= error, mark
+
+
+@pytest.mark.parametrize("python, mode", [m for m in MODES_OF if m[1]],
+                         ids=lambda p: name_of(p) if "/" in p else p)
+def test_lines_sampled_whatever_serves_them(lines, python, mode, monkeypatch):
+    """The same when other allocators, or debug hooks, stand beneath."""
+    monkeypatch.setenv("PYTHONMALLOC", mode)
+    text, found = lines(python, script("memtruth.py"), "4", how=("--sample", "16KiB"))
+    extra = DEBUG_EXTRA if "debug" in mode else 0
+    for mark, (allocated, alive, blocks) in truths(text).items():
+        row = found[line_of("memtruth.py", mark)]
+        error = 6 * (16384 * max(allocated or alive, 1)) ** 0.5
+        assert abs(row["alive"] - alive - extra * blocks) <= error, mark
+        if allocated is not None:
+            assert abs(row["allocated"] - allocated - extra * blocks) <= error, mark
+
+
+@every_debug_build
+def test_debug_builds_to_the_byte(lines, python):
+    text, found = lines(python, script("memtruth.py"))
+    for mark, (_, alive, blocks) in truths(text).items():
+        row = found[line_of("memtruth.py", mark)]
+        assert [row["alive"], row["blocks_alive"]] == [alive + DEBUG_EXTRA * blocks, blocks], mark
 
 
 @every_python
