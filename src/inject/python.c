@@ -75,6 +75,17 @@ static void find_ranges(uintptr_t eval, size_t eval_bytes)
     }
 }
 
+/* A debug build that links all its objects has two words more before each. Its own type is of that
+ * type, which shows where the type of an object stands.
+ */
+static bool has_longer_objects(const struct elf *e)
+{
+    uintptr_t type = address_of(e, "PyType_Type");
+
+    return address_of(e, "_Py_NegativeRefcount") &&
+           (!type || *(const uintptr_t *)(type + python.layout.type) != type);
+}
+
 static void take_module(const struct elf *e, const Elf64_Sym *eval)
 {
     const struct py_memory plain = {NULL, NULL};
@@ -95,10 +106,10 @@ static void take_module(const struct elf *e, const Elf64_Sym *eval)
     found = python.runtime ? py_layout_find(&python.layout, python.version, &plain, python.runtime)
                            : PY_LAYOUT_UNKNOWN;
     python.layout.code_type = address_of(e, "PyCode_Type");
-    if (address_of(e, "_Py_NegativeRefcount"))
-        refuse(RING_PYTHON_DEBUG);
-    else if (found == PY_LAYOUT_FREE_THREADED)
+    if (found == PY_LAYOUT_FREE_THREADED)
         refuse(RING_PYTHON_FREE);
+    else if (found == PY_LAYOUT_FOUND && has_longer_objects(e))
+        refuse(RING_PYTHON_DEBUG);
     else if (found != PY_LAYOUT_FOUND || !python.tstate || !python.line ||
              !python.layout.code_type || !python.text_type || !python.bytes_type ||
              !python.finalizing || !eval->st_size)

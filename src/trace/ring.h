@@ -109,7 +109,7 @@ enum ring_python {
     RING_PYTHON_UNKNOWN,  /* a version that we do not know */
     RING_PYTHON_MISMATCH, /* the check against its C API failed */
     RING_PYTHON_FREE,     /* a free-threaded build */
-    RING_PYTHON_DEBUG,    /* a debug build */
+    RING_PYTHON_DEBUG,    /* a debug build with longer objects */
 };
 
 enum ring_wants { /* what to record, besides what `mode` says of allocations */

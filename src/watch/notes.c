@@ -254,8 +254,9 @@ static bool take_python(struct absorb *a, struct absorb_ring *r, const uint64_t 
 {
     static const char *const states[] = {
         "", " (not read: unknown version)", " (not read: the check against its C API failed)",
-        " (not read: a free-threaded build)", " (not read: a debug build)"};
-    char text[80];
+        " (not read: a free-threaded build, whose own blocks are not recorded)",
+        " (not read: a debug build that links its objects)"};
+    char text[96];
     int bytes = snprintf(text, sizeof(text), "%u.%u.%u%s", (unsigned int)(w[1] >> 24 & 255),
                          (unsigned int)(w[1] >> 16 & 255), (unsigned int)(w[1] >> 8 & 255),
                          states[w[2] <= RING_PYTHON_DEBUG ? w[2] : RING_PYTHON_UNKNOWN]);
