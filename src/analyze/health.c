@@ -72,5 +72,7 @@ const char *health_line(const struct run *r, struct trace_health h)
         line = join(a, line, pauses(r));
     if (r->unrecorded.count)
         line = join(a, line, unrecorded_line(&r->unrecorded, a));
+    if (r->unread.count)
+        line = join(a, line, unrecorded_python_line(&r->unread, a));
     return line ? arena_printf(a, "This trace is not whole: %s.", line) : NULL;
 }

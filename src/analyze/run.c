@@ -151,6 +151,7 @@ static void on_process_fact(struct run *r, const struct trace_event *ev)
     const char *key = names_get(&r->names, ev->fact.key), *text;
 
     unrecorded_fact(&r->unrecorded, &r->names, ev);
+    unrecorded_python(&r->unread, &r->names, ev);
     if (!key || strcmp(key, "ran") != 0 || find(&r->state->ran, ev->fact.id))
         return;
     text = names_keep(&r->names, ev->tail, ev->tail_bytes);
@@ -484,6 +485,7 @@ void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tic
     }
     intmap_free(&r->state->recorded);
     intmap_free(&r->unrecorded.processes);
+    intmap_free(&r->unread.processes);
     intmap_free(&r->state->processes);
     intmap_free(&r->state->pids);
     intmap_free(&r->state->devices);

@@ -87,6 +87,7 @@ struct run {
     bool exact, sampled;          /* allocations of these sorts are in it */
     uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
+    struct unrecorded unread;     /* Python that is not read */
     const char *health;           /* what the trace lacks, in one line; NULL: nothing */
     struct run_state *state;
 };

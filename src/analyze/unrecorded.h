@@ -1,4 +1,4 @@
-/* unrecorded - which processes could not be recorded from inside, and why. */
+/* unrecorded - which processes could not be recorded from inside, or their Python not, and why. */
 #ifndef ANALYZE_UNRECORDED_H
 #define ANALYZE_UNRECORDED_H
 
@@ -19,10 +19,16 @@ struct unrecorded { /* zeroed: empty */
 /* Take a FACT of a process. Other keys than "unrecorded" are left alone. */
 void unrecorded_fact(struct unrecorded *c, struct names *n, const struct trace_event *ev);
 
+/* The same of the key "python", where it says that lines and time of Python are not read. */
+void unrecorded_python(struct unrecorded *c, struct names *n, const struct trace_event *ev);
+
 /* Why a process was not recorded; NULL: it was, or nothing is known. */
 const char *unrecorded_reason(const struct unrecorded *c, uint64_t process);
 
 /* "2 processes could not be recorded: statically linked (2)"; NULL: all were. In the arena. */
 const char *unrecorded_line(const struct unrecorded *c, struct arena *a);
+
+/* "Python is not read in 1 process, ...: 3.13.0, a free-threaded build (1)"; NULL: in all. */
+const char *unrecorded_python_line(const struct unrecorded *c, struct arena *a);
 
 #endif

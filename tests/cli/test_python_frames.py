@@ -476,3 +476,41 @@ def test_an_interpreter_that_cannot_be_read_is_named(run, tmp_path, flags, text)
     told = [fact["id"] for fact in facts if fact["text"] == text]
     assert told and len(told) == len(set(told))
     assert len(told) == 2  # also of the forked child
+    for question in ("summary", "lines", "sites"):
+        said = run("report", trace, question).stdout.splitlines()[0]
+        assert said == ("This trace is not whole: Python's lines are not read in 2 processes, what it "
+                        f"did counts as native code: {text} (2).")
+
+
+FREE_THREADED = """\
+import os, threading
+def body(n):
+    kept = [bytes(100) for _ in range(n)]
+    for i in range(n):
+        try:
+            raise ValueError(i)
+        except ValueError as error:
+            kept.append(str(error))
+    out.append(len(kept))
+out = []
+threads = [threading.Thread(target=body, args=(5000,)) for _ in range(4)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+child = os.fork()
+if not child:
+    body(1000)
+    os._exit(7)
+print(out, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@every_free_threaded
+@pytest.mark.parametrize("how", [("--cpu-interval", "1ms"), ("--exact",)], ids=lambda h: h[0])
+def test_a_free_threaded_build_is_unharmed_and_named(run, python, tmp_path, how):
+    program, trace = write(tmp_path, "threads.py", FREE_THREADED), tmp_path / "t.tide"
+    done = run("record", "-q", *how, "-o", trace, python, program, timeout=180)
+    assert (done.returncode, done.stdout) == (0, "[10000, 10000, 10000, 10000] 7\n"), done.stderr
+    said = run("report", trace, "lines").stdout.splitlines()[0]
+    assert "Python's lines are not read in " in said and "a free-threaded build" in said
