@@ -194,8 +194,8 @@ top()
 @pytest.mark.parametrize("depth", [64, 1024])
 def test_both_ends_of_deep_recursion(big, python, tmp_path, depth):
     path, _ = python
-    if depth == 64 and path in builds("d"):
-        pytest.skip("a debug build has so many native frames outside that nothing else is left there")
+    if path in builds("d"):
+        pytest.skip("a debug build has other limits, and more native frames outside than are kept")
     rows = big(path, write(tmp_path, "deep.py", DEEP), how=("--depth", str(depth)))
     for size, inner, line in [(9, "down", 7), (13, "<lambda>", 9)]:
         stack = rows[size]["stack"]
@@ -223,11 +223,13 @@ for t in threads:
 
 
 def test_threads_have_their_own(big, python, tmp_path):
-    row = big(python[0], write(tmp_path, "threads.py", THREADS))[30]  # three times the same stack
-    frames = python_frames(row)
-    assert frames[:2] == [("grab", "threads.py", 4), ("body", "threads.py", 6)]
-    assert frames[-1][1] == "threading.py"
-    assert row["blocks"] == 3
+    rows = big(python[0], write(tmp_path, "threads.py", THREADS)).values()
+    assert sum(row["bytes"] // MIB for row in rows) == 30  # by one native way or, adapted, by two
+    assert sum(row["blocks"] for row in rows) == 3
+    for row in rows:
+        frames = python_frames(row)
+        assert frames[:2] == [("grab", "threads.py", 4), ("body", "threads.py", 6)]
+        assert frames[-1][1] == "threading.py"
 
 
 NATIVE = """\
