@@ -167,6 +167,17 @@ static bool is_thread_state(const uint64_t *w)
     return w[1] == 0 && w[2] == 8 && w[3] == 16 && w[4] > 16 && w[4] < w[0];
 }
 
+/* A thread's two numbers, libc's and the kernel's, come a little later, and alone side by side; 3.15 has
+ * frames between, more than two in a row. 0: none are known.
+ */
+static unsigned int numbers_at(const uint64_t *w)
+{
+    for (unsigned int i = 5; i < 12; i++)
+        if (w[i + 1] == w[i] + 8 && w[i - 1] + 8 != w[i] && w[i + 2] != w[i + 1] + 8)
+            return i;
+    return 0;
+}
+
 /* size, previous, executable, instr_ptr, localsplus, owner: localsplus is the last field */
 static bool is_frame(const uint64_t *w)
 {
@@ -214,6 +225,7 @@ static bool from_words(struct py_layout *l, const uint64_t *words)
     const uint64_t *code = frame ? section(words, &at, 10, is_code) : NULL;
     const uint64_t *object = code ? section(words, &at, 2, is_object) : NULL;
     const uint64_t *bytes = object ? section(words, &at, 7, is_bytes_and_text) : NULL;
+    unsigned int numbers = bytes ? numbers_at(thread) : 0;
 
     if (!bytes || thread[4] >= PY_ABSENT || words[INTERPRETERS_HEAD] >= PY_ABSENT ||
         words[INTERPRETER_NEXT] >= PY_ABSENT || words[INTERPRETER_THREADS] >= PY_ABSENT)
@@ -226,8 +238,8 @@ static bool from_words(struct py_layout *l, const uint64_t *words)
         .interp_threads = (uint16_t)words[INTERPRETER_THREADS],
         .tstate_next = (uint16_t)thread[2],
         .tstate_frame = (uint16_t)thread[4],
-        .tstate_thread_id = (uint16_t)thread[5],
-        .tstate_native_id = (uint16_t)thread[6],
+        .tstate_thread_id = numbers ? (uint16_t)thread[numbers] : PY_ABSENT,
+        .tstate_native_id = numbers ? (uint16_t)thread[numbers + 1] : PY_ABSENT,
         .cframe_frame = PY_ABSENT,
         .frame_previous = (uint16_t)frame[1],
         .frame_code = (uint16_t)frame[2],

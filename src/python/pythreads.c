@@ -19,8 +19,8 @@ bool py_thread_is(const struct py_layout *l, const struct py_memory *m, uintptr_
 
     if (l->tstate_native_id != PY_ABSENT)
         return py_read_word(m, tstate + l->tstate_native_id, &id) && id == tid;
-    return py_read_word(m, tstate + l->tstate_thread_id, &id) && id &&
-           py_read(m, id + PTHREAD_TID, &kernel_id, sizeof(kernel_id)) && kernel_id == tid;
+    return l->tstate_thread_id != PY_ABSENT && py_read_word(m, tstate + l->tstate_thread_id, &id) &&
+           id && py_read(m, id + PTHREAD_TID, &kernel_id, sizeof(kernel_id)) && kernel_id == tid;
 }
 
 static uintptr_t find_in(const struct py_layout *l, const struct py_memory *m, uintptr_t interp,

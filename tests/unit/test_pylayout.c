@@ -65,6 +65,8 @@ static void test_offsets_that_are_told(void)
     make(&t, 0x030d00f0, 0, false);
     CHECK_EQ(find(&l, &t, 0x030d00f0), PY_LAYOUT_FOUND);
     CHECK_EQ(l.tstate_frame, 72);
+    CHECK_EQ(l.tstate_thread_id, 152);
+    CHECK_EQ(l.tstate_native_id, 160);
     CHECK_EQ(l.frame_owner, 70);
     CHECK_EQ(l.frame_instruction, 56);
     CHECK_EQ(l.code_instructions, 200);
@@ -77,6 +79,43 @@ static void test_offsets_that_are_told(void)
     CHECK_EQ(l.frame_bytes, 80);
     CHECK_EQ(l.code_instructions, 208);
     CHECK_EQ(l.text_state, 32);
+}
+
+/* The words of 3.14.10 and 3.15.2, as they are. */
+static void test_real_ones(void)
+{
+    static const uint64_t told_14[] = {
+        51251952, 0,    316616, 784,  808,  225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680,
+        16,       7784, 0,      7800, 7792, 7992,   0,    832,  0,    8,    16,   72,   152,  160,
+        232,      32,   88,     8,    0,    56,     80,   74,   64,   0,    216,  112,  120,  128,
+        136,      68,   52,     96,   104,  208,    0,    16,   8,    416,  24,   88,   168,  40,
+        32,       16,   40,     24,   16,   200,    24,   40,   32,   48,   32,   40,   24,   16,
+        32,       16,   24,     40,   16,   32,     64,   32,   16,   40};
+    static const uint64_t told_15[] = {
+        51315440, 0,    346568, 912,  936,  226240, 7272, 7264, 7336, 7352, 7400, 7592, 7576, 7584,
+        16,       7736, 0,      7752, 7744, 7944,   0,    888,  0,    8,    16,   72,   80,   88,
+        96,       176,  184,    256,  32,   36,     40,   136,  288,  0,    88,   8,    0,    56,
+        80,       74,   64,     0,    216,  112,    120,  128,  136,  68,   52,   96,   104,  208,
+        0,        16,   8,      424,  24,   88,     168,  32,   288,  944,  888,  40,   32,   16,
+        40,       24,   16,     200,  24,   40,     32,   48,   32,   40,   24,   16,   32,   16,
+        24,       40,   16,     32,   64,   32,     16,   40};
+    struct teller t = {.count = 1};
+    struct py_layout l;
+
+    memcpy(t.words, "xdebugpy", 8);
+    tell(&t, told_14, sizeof(told_14) / sizeof(told_14[0]));
+    CHECK_EQ(find(&l, &t, 51251952), PY_LAYOUT_FOUND);
+    CHECK_EQ(l.tstate_thread_id, 152);
+    CHECK_EQ(l.tstate_native_id, 160);
+    CHECK_EQ(l.interp_threads, 7344);
+    t.count = 1;
+    tell(&t, told_15, sizeof(told_15) / sizeof(told_15[0]));
+    CHECK_EQ(find(&l, &t, 51315440), PY_LAYOUT_FOUND);
+    CHECK_EQ(l.tstate_thread_id, 176);
+    CHECK_EQ(l.tstate_native_id, 184);
+    CHECK_EQ(l.interp_threads, 7336);
+    CHECK_EQ(l.frame_bytes, 80);
+    CHECK_EQ(l.code_instructions, 208);
 }
 
 static void test_what_is_refused(void)
@@ -152,6 +191,7 @@ int main(void)
 {
     static const struct check_test tests[] = {
         {"offsets that are told", test_offsets_that_are_told},
+        {"offsets of real interpreters", test_real_ones},
         {"what is refused", test_what_is_refused},
         {"texts", test_texts},
         {"instructions that call", test_calls},
