@@ -51,9 +51,11 @@ struct collect {
     unsigned int alive;
     uint64_t claims[RING_SLOTS]; /* process << 32 | slot, of those that are new */
     size_t claim_count;
-    uint64_t looked_ns;  /* when we last asked who is alive */
-    uint64_t waits_ns;   /* and why they wait */
-    uint64_t flushed_ns; /* and gave out what was held back */
+    uint32_t unnumbered;      /* the number of the next process, when we began to look for claims */
+    bool put_off[RING_SLOTS]; /* who came after that, to the next look */
+    uint64_t looked_ns;       /* when we last asked who is alive */
+    uint64_t waits_ns;        /* and why they wait */
+    uint64_t flushed_ns;      /* and gave out what was held back */
     char environment[96];
     uint64_t (*number)(void *context, int pid,
                        const char *file); /* NULL: as the programs number themselves */
@@ -205,6 +207,7 @@ static struct member *new_member(struct collect *c, uint32_t number, uint32_t pi
 
 /* What a process says of itself in its first records: the process that forked it, and its file. */
 struct announced {
+    bool introduced; /* these records are in this ring: its first, if it has no other */
     uint32_t parent; /* 0: none */
     char file[512];
 };
@@ -222,6 +225,7 @@ static bool read_announced(const uint64_t *words, struct announced *out)
         if ((first & 31) == RING_TICK)
             continue;
         if ((first & 31) == RING_PROCESS && ringcopy(copy, &words[i], first, RING_WORDS - i)) {
+            out->introduced = true;
             out->parent = (uint32_t)copy[2];
             memcpy(out->file, &copy[4],
                    copy[3] < sizeof(out->file) ? copy[3] : sizeof(out->file) - 1);
@@ -252,18 +256,35 @@ static void add_slot(struct member *m, uint32_t slot)
     m->process.threaded = m->slot_count > 1;
 }
 
-static void slot_seen(struct collect *c, uint32_t slot)
+/* Whether the ring can be read. One that its owner has just claimed is left for the next time, and for
+ * good where the owner has ended without a word.
+ */
+static bool has_begun(struct collect *c, uint32_t slot, struct announced *said)
+{
+    const uint64_t *words = rings_map(&c->rings, slot);
+
+    if (!words)
+        return false;
+    if (read_announced(words, said))
+        return true;
+    if (kill((pid_t)c->rings.slots[slot].pid, 0) == 0)
+        return false;
+    return read_announced(words, said); /* it may have begun and ended since we looked */
+}
+
+/* `alone`: a process may also be told by a ring that does not introduce it. */
+static void slot_seen(struct collect *c, uint32_t slot, bool alone)
 {
     struct ring_slot *s = &c->rings.slots[slot];
     struct announced said;
     struct absorb_ring *r;
     struct member *m;
 
-    if (c->states[slot] || !rings_map(&c->rings, slot))
+    if (c->states[slot] || !has_begun(c, slot, &said))
         return;
-    if (!read_announced(c->rings.maps[slot], &said) && kill((pid_t)s->pid, 0) == 0)
-        return; /* just claimed: it will be seen next time */
     m = find_member(c, s->process);
+    if (!m && !said.introduced && !alone)
+        return;
     if (!m) {
         m = new_member(c, s->process, s->pid, said.file);
         inherit(c, m, said.parent);
@@ -279,7 +300,11 @@ static void note_claim(void *context, uint32_t slot)
 {
     struct collect *c = context;
 
-    if (!c->states[slot])
+    if (c->states[slot])
+        return;
+    /* Once: a program may have scribbled over the number. */
+    c->put_off[slot] = c->rings.slots[slot].process >= c->unnumbered && !c->put_off[slot];
+    if (!c->put_off[slot])
         c->claims[c->claim_count++] = (uint64_t)c->rings.slots[slot].process << 32 | slot;
 }
 
@@ -290,14 +315,19 @@ static int by_process(const void *left, const void *right)
     return *l < *r ? -1 : *l > *r;
 }
 
-/* In the order in which they came: a child after its parent, what was exec'ed after what it was. */
+/* In the order in which they came: a child after its parent, what was exec'ed after what it was. Who
+ * comes while we look is left for the next time: one that it comes after may have been missed.
+ */
 static void look_for_new(struct collect *c)
 {
     c->claim_count = 0;
+    c->unnumbered = atomic_load(&c->rings.control->next_process);
     rings_claimed(&c->rings, note_claim, c);
     memory_sort(c->claims, c->claim_count, sizeof(*c->claims), by_process);
     for (size_t i = 0; i < c->claim_count; i++)
-        slot_seen(c, (uint32_t)c->claims[i]);
+        slot_seen(c, (uint32_t)c->claims[i], false);
+    for (size_t i = 0; i < c->claim_count; i++)
+        slot_seen(c, (uint32_t)c->claims[i], true);
 }
 
 /* Reading */
@@ -521,6 +551,11 @@ static void flush_members(struct collect *c, uint64_t now)
     for (struct member *m = c->members; m; m = m->next)
         absorb_flush(&c->absorb, &m->process);
     c->flushed_ns = now;
+}
+
+void collect_look(struct collect *c)
+{
+    look_for_new(c);
 }
 
 unsigned int collect_pass(struct collect *c)

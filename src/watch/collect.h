@@ -56,6 +56,11 @@ void collect_each(const struct collect *c, void (*visit)(void *context, int pid)
 /* The stacks of a process's threads but the first, as far as they are known; how many, at most `most`. */
 size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *out, size_t most);
 
+/* Number those that are new. To be called before processes are looked at in other ways: of two execs in
+ * a row each is known by then, and no number is given twice or to the wrong one.
+ */
+void collect_look(struct collect *c);
+
 /* Read what is there. How long to wait until the next call, in microseconds. */
 unsigned int collect_pass(struct collect *c);
 

@@ -187,7 +187,7 @@ static void take_sample(struct watcher *w)
 {
     struct tree *t = &w->tree;
 
-    tree_read(t, watcher_mono(), watcher_real());
+    watcher_read(w, watcher_mono());
     if (w->records.fd >= 0)
         taskstats_drain(&w->records, t);
     tree_settle(t);

@@ -47,6 +47,13 @@ uint64_t watcher_real(void)
     return now_on(CLOCK_REALTIME);
 }
 
+void watcher_read(struct watcher *w, uint64_t mono_ns)
+{
+    if (w->o->collect)
+        collect_look(w->o->collect);
+    tree_read(&w->tree, mono_ns, watcher_real());
+}
+
 void watcher_range(struct watch_range *r, uint64_t value)
 {
     if (!r->count || value < r->least)
@@ -323,7 +330,7 @@ static void take_last(struct watcher *w, uint64_t ended_ns)
 {
     struct timespec moment = {0, LAST_NS};
 
-    tree_read(&w->tree, ended_ns, watcher_real());
+    watcher_read(w, ended_ns);
     take_endings(w);
     for (int i = 0; i < LAST_MOST && somebody_dies(&w->tree); i++) {
         nanosleep(&moment, NULL);
@@ -340,7 +347,7 @@ static void sweep_all(struct watcher *w)
     struct timespec moment = {0, SWEEP_NS};
 
     for (int i = 0; i < SWEEPS_MOST; i++) {
-        tree_read(&w->tree, watcher_mono(), watcher_real());
+        watcher_read(w, watcher_mono());
         if (!tree_kill(&w->tree, SIGKILL))
             return;
         nanosleep(&moment, NULL);
@@ -353,7 +360,7 @@ static void sweep_session(struct watcher *w)
 {
     pid_t session = getsid(0);
 
-    tree_read(&w->tree, watcher_mono(), watcher_real());
+    watcher_read(w, watcher_mono());
     for (int i = 0; i < w->tree.live_count; i++)
         if (getsid(w->tree.live[i].proc.pid) == session)
             kill(w->tree.live[i].proc.pid, w->passed_on);

@@ -44,6 +44,8 @@ struct watcher {
 
 uint64_t watcher_mono(void);
 uint64_t watcher_real(void);
+/* Read the tree, after those who record themselves have been numbered. */
+void watcher_read(struct watcher *w, uint64_t mono_ns);
 void watcher_range(struct watch_range *r, uint64_t value);
 
 /* Read everything once, account it, tell whoever wants to know. */

@@ -280,7 +280,8 @@ static void record_scribbler(void)
     s->pid = (uint32_t)child;
     s->tid = (uint32_t)child;
     atomic_store(&s->state, RING_SLOT_CLAIMED);
-    collect_pass(collector); /* maps it */
+    collect_pass(collector);
+    collect_pass(collector); /* maps it, as a number that nobody gave is put off once */
     scribbler.ring = ring_of(slot);
     scribbler.slot = s;
     pthread_create(&thread, NULL, scribble, &scribbler);
