@@ -40,6 +40,7 @@ struct trace_store {
     int failed;          /* errno of the first failure; nothing is written after it */
     uint64_t lost;       /* records */
     uint64_t origin_ns;  /* CLOCK_MONOTONIC */
+    uint64_t last_ns;    /* the greatest time of an event */
     uint64_t file_bytes; /* header and whole chunks */
     uint32_t sequence;
     struct trace_buffer definitions, events;
@@ -226,6 +227,8 @@ void trace_store_put(struct trace_store *s, enum trace_kind kind, uint64_t time_
     const struct trace_shape *shape = trace_shape_of(kind);
     struct trace_buffer *b = shape && shape->timed ? &s->events : &s->definitions;
 
+    if (b == &s->events && time_ns > s->last_ns)
+        s->last_ns = time_ns;
     while (!s->failed && trace_put(b, kind, time_ns, fields, count, tail, tail_count) < 0) {
         if (b->records)
             cut(s, b);
@@ -388,7 +391,7 @@ int trace_store_close(struct trace_store *s, struct err *err)
 
     if (!s)
         return 0;
-    trace_store_put(s, TRACE_END, trace_store_now(s), NULL, 0, NULL, 0);
+    trace_store_put(s, TRACE_END, s->last_ns, NULL, 0, NULL, 0); /* names took time after it */
     trace_store_flush(s);
     if (close(s->fd) < 0 && errno != EINTR && !s->failed)
         s->failed = errno; /* a network disk may say only now that it is full */

@@ -294,7 +294,9 @@ static void times_of_the_store(void)
     after = trace_store_now(s);
     CHECK(after - before >= 2000000 && after < 60000000000u);
     CHECK_EQ(trace_store_time(s, 0), 0);
+    trace_store_put(s, TRACE_THREAD_END, 1000, (const uint64_t[]){1}, 1, NULL, 0);
     t = finish(s);
+    CHECK_EQ(trace_last_ns(t), 1000); /* END is no later than what it ends */
     CHECK(trace_header(t)->mono_ns > 0 && trace_header(t)->real_ns > 1600000000000000000u);
     trace_close(t);
 }
