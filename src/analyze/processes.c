@@ -146,7 +146,8 @@ static const char *note(const struct answer *a, const struct heap *h)
 {
     return arena_printf(a->arena,
                         "Peaks of rss and vsz are the kernel's own marks where they could be read; "
-                        "times are since the recording began.%s%s",
+                        "times are since the recording began; what a process used is "
+                        "known up to the last sample of it.%s%s",
                         h->heir_frees ? " Inherited blocks are what the parent had allocated "
                                         "before it forked."
                                       : "",

@@ -72,6 +72,27 @@ bool run_own(const struct run_process *p, enum trace_metric metric, uint64_t *va
     return true;
 }
 
+/* What was launched began before its record: at the clock origin. */
+uint64_t run_duration(const struct run *r)
+{
+    uint64_t from = UINT64_MAX, to = 0, measured;
+    bool alive = false;
+
+    if (names_number(&r->names, TRACE_OF_RUN, "duration_ns", &measured))
+        return measured;
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct run_process *p = r->processes[i];
+        uint64_t began = p->born == TRACE_BORN_LAUNCHED ? 0 : p->from_ns;
+
+        from = began < from ? began : from;
+        to = p->ended && p->to_ns > to ? p->to_ns : to;
+        alive = alive || !p->ended;
+    }
+    if (alive || r->process_count == 0)
+        to = r->last_ns;
+    return from < to ? to - from : 0;
+}
+
 /* Processes. */
 
 /* Change what one process adds to the sums; `old` or `new` NULL: it adds nothing. */

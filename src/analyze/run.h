@@ -105,6 +105,10 @@ void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tic
 bool run_tree(const struct run *r, enum trace_metric metric, uint64_t *value);
 /* At the end: the recorder's own total, else the sum over the processes during the recording. */
 bool run_total(const struct run *r, enum trace_metric metric, uint64_t *value);
+/* What the recorder measured; else from the first process to the end of the last, or to where the
+ * trace ends if one still ran.
+ */
+uint64_t run_duration(const struct run *r);
 /* What a process has used of a counter in this incarnation and during the recording. */
 bool run_own(const struct run_process *p, enum trace_metric metric, uint64_t *value);
 

@@ -54,6 +54,24 @@ static void add_peak(struct answer *a, struct table *facts, const struct run *r)
         cell_number(c, value);
 }
 
+/* A sample stands for the time since the one before it, so that their sum is measured; what the
+ * kernel counted has the end of each thread and what was not recorded, too.
+ */
+static const char *cpu_basis(const struct answer *a, const struct line_sums *s)
+{
+    const struct cpu_sums *cpu = &s->sum.cpu;
+    char used[TEXT_SIZE];
+    uint64_t ns;
+
+    if (s->heap.options.from_ns || s->heap.options.to_ns ||
+        !run_total(&s->heap.run, METRIC_CPU_NS, &ns))
+        return arena_printf(a->arena, "%" PRIu64 " sample%s", cpu->samples,
+                            cpu->samples == 1 ? "" : "s");
+    text_duration(used, ns);
+    return arena_printf(a->arena, "%" PRIu64 " sample%s; the kernel counted %s in all processes",
+                        cpu->samples, cpu->samples == 1 ? "" : "s", used);
+}
+
 static void add_cpu(struct answer *a, struct table *facts, const struct line_sums *s)
 {
     static const char *const names[] = {NULL, "in_python", "in_native_code", "in_the_kernel"};
@@ -66,9 +84,9 @@ static void add_cpu(struct answer *a, struct table *facts, const struct line_sum
     for (int i = TRACE_CPU_PYTHON; i <= TRACE_CPU_SYSTEM; i++)
         heap_cell_percent(table_fact(a, facts, names[i], UNIT_PERCENT), (double)cpu->sort_ns[i],
                           (double)cpu->ns);
-    cell_text(
-        table_fact(a, facts, "cpu_basis", UNIT_TEXT),
-        arena_printf(a->arena, "%" PRIu64 " samples, ±%.1f %%", cpu->samples, cpu_sums_error(cpu)));
+    heap_cell_percent(table_fact(a, facts, "cpu_without_stack", UNIT_PERCENT),
+                      (double)cpu->sort_ns[0], (double)cpu->ns);
+    cell_text(table_fact(a, facts, "cpu_basis", UNIT_TEXT), cpu_basis(a, s));
 }
 
 static void add_memory(struct answer *a, struct table *facts, const struct line_sums *s)
@@ -96,7 +114,7 @@ static void add_facts(struct answer *a, struct table *facts, const struct line_s
               names_find(&r->names, TRACE_OF_RUN, "command"));
     cell_text(table_fact(a, facts, "started", UNIT_TEXT),
               arena_printf(a->arena, "%s UTC", text_date(date, r->header->real_ns)));
-    cell_number(table_fact(a, facts, "duration", UNIT_NS), r->last_ns);
+    cell_number(table_fact(a, facts, "duration", UNIT_NS), run_duration(r));
     add_peak(a, facts, r);
     add_cpu(a, facts, s);
     if (s->waits_known)

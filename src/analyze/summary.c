@@ -154,29 +154,6 @@ static void fact_range(struct summary *s, const char *least, const char *average
         fact_number(s, most, UNIT_BYTES, known, g->most);
 }
 
-/* What the recorder measured; else from the first process to the end of the last, or to where the
- * trace ends if one still ran. What was launched began before its record: at the clock origin.
- */
-static uint64_t duration(const struct run *r)
-{
-    uint64_t from = UINT64_MAX, to = 0, measured;
-    bool alive = false;
-
-    if (names_number(&r->names, TRACE_OF_RUN, "duration_ns", &measured))
-        return measured;
-    for (size_t i = 0; i < r->process_count; i++) {
-        const struct run_process *p = r->processes[i];
-        uint64_t began = p->born == TRACE_BORN_LAUNCHED ? 0 : p->from_ns;
-
-        from = began < from ? began : from;
-        to = p->ended && p->to_ns > to ? p->to_ns : to;
-        alive = alive || !p->ended;
-    }
-    if (alive || r->process_count == 0)
-        to = r->last_ns;
-    return from < to ? to - from : 0;
-}
-
 static void add_command(struct summary *s)
 {
     const struct run *r = &s->heap.run;
@@ -189,7 +166,7 @@ static void add_command(struct summary *s)
     fact_metric(s, "exit_status", UNIT_ID, &r->final, METRIC_EXIT_STATUS);
     fact_text(s, "started",
               arena_printf(s->answer->arena, "%s UTC", text_date(date, r->header->real_ns)));
-    fact_number(s, "duration", UNIT_NS, r->process_count > 0 || r->last_ns > 0, duration(r));
+    fact_number(s, "duration", UNIT_NS, r->process_count > 0 || r->last_ns > 0, run_duration(r));
 }
 
 /* A recording without its end lacks the recorder's own bounds: what was sampled is the least that
@@ -227,7 +204,7 @@ static uint64_t count_processes(const struct run *r)
 
 static void add_work(struct summary *s)
 {
-    uint64_t cpu, span = duration(&s->heap.run);
+    uint64_t cpu, span = run_duration(&s->heap.run);
     struct table_cell *c;
 
     fact_total(s, "cpu", UNIT_NS, METRIC_CPU_NS);
@@ -295,10 +272,27 @@ static void add_recording(struct summary *s)
 
 /* Tables. */
 
+static const char *note_on_processes(const struct summary *s, size_t left_out, uint64_t shown_ns)
+{
+    uint64_t cpu;
+
+    if (left_out)
+        return arena_printf(s->answer->arena,
+                            "%zu smaller process%s left out; the question 'processes' shows all.",
+                            left_out, left_out == 1 ? " is" : "es are");
+    if (s->heap.run.process_count == 0)
+        return "The trace holds no process.";
+    if (run_total(&s->heap.run, METRIC_CPU_NS, &cpu) && shown_ns < cpu - cpu / 10)
+        return "The cpu of each is known up to the last sample of it; the kernel's total above has "
+               "the rest.";
+    return NULL;
+}
+
 static void add_processes(struct summary *s)
 {
     struct answer *a = s->answer;
     size_t left_out = s->heap.run.process_count;
+    uint64_t shown_ns = 0;
 
     process_tree_choose(&s->heap.run, PROCESSES_SHOWN);
     for (const struct run_process *p = s->heap.run.roots; p; p = process_tree_next(p)) {
@@ -313,19 +307,13 @@ static void add_processes(struct summary *s)
         cell_number(&c[2], p->pid);
         cells_peak(&c[3], p);
         cells_own(&c[4], p, METRIC_CPU_NS);
+        shown_ns += c[4].present ? c[4].number : 0;
         cell_number(&c[5], p->from_ns);
         if (p->ended)
             cell_number(&c[6], p->to_ns);
         cell_text(&c[7], process_tree_end(a->arena, p));
     }
-    if (left_out)
-        s->processes->note = arena_printf(
-            a->arena,
-            "%zu smaller process%s left out; the question 'processes' shows "
-            "all.",
-            left_out, left_out == 1 ? " is" : "es are");
-    else if (s->heap.run.process_count == 0)
-        s->processes->note = "The trace holds no process.";
+    s->processes->note = note_on_processes(s, left_out, shown_ns);
 }
 
 static void fill_who(struct table_cell *pid, struct table_cell *name, const struct run_process *p)

@@ -277,6 +277,39 @@ def test_the_mode_names_both(run, program, tmp_path, how, allocations):
     assert said["coverage"]["how"] == allocations
 
 
+def test_questions_agree(run, tmp_path):
+    """What one question says of the whole run, the others say as well, and their rows add up."""
+    trace = tmp_path / "t.tide"
+    code = "import threading as t\nk = []\n" \
+           "def f():\n for i in range(20000): k.append(bytearray(i % 300))\n" \
+           "for x in [t.Thread(target=f), t.Thread(target=f)]: x.start(); x.join()\n"
+    done = run("record", "-q", *EXACT, "-o", trace, "sh", "-c", 'ls / >&2; "$0" -c "$1"',
+               "/usr/bin/python3", code)
+    assert done.returncode == 0, done.stderr
+
+    def ask(question):
+        said = json.loads(run("report", trace, question, "-f", "json").stdout)["tables"]
+        rows = next((t["rows"] for n, t in said.items() if n == question), [])
+        return said.get("facts", {}).get("values"), rows
+
+    def total(rows, column):
+        return sum(r[column] or 0 for r in rows)
+
+    whole, _ = ask("summary")
+    lines, _ = ask("lines")
+    for fact in ("duration", "heap_allocated", "allocations", "peak_heap", "alive_at_end"):
+        assert lines[fact] == whole[fact], fact
+    parts = ("in_python", "in_native_code", "in_the_kernel", "cpu_without_stack")
+    assert sum(lines[part] for part in parts) == pytest.approx(100)
+    for question in ("sites", "threads"):
+        _, rows = ask(question)
+        assert total(rows, "allocated") == whole["heap_allocated"], question
+        assert total(rows, "blocks") == whole["allocations"], question
+    assert total(ask("threads")[1], "cpu") == lines["cpu"]
+    assert total(ask("peak")[1], "bytes") == whole["peak_heap"]
+    assert total(ask("processes")[1], "heap_allocated") == whole["heap_allocated"]
+
+
 def test_a_static_program_runs_and_is_named(run, target, tmp_path):
     trace = tmp_path / "t.tide"
     done = run("record", "-q", "-o", trace, "sh", "-c", f"{target('static_nop')}; exit 4")
