@@ -74,12 +74,24 @@ static void fill(struct table_cell *c, const struct heap *h, const struct leak_r
     heap_cell_stack(&c[15], h, row);
 }
 
+/* Of which the summary's alive_at_end may differ. */
+static const char *moment(const struct heap *h)
+{
+    if (h->options.at != QUESTION_AT_DEFAULT)
+        return "the one that was asked for";
+    for (size_t i = 0; i < h->process_count; i++)
+        if (h->processes[i]->worked_ns)
+            return "before Python ended and freed what it held";
+    return "the end of each process";
+}
+
 static void put_facts(struct answer *a, struct table *facts, const struct heap *h,
                       const struct leak_rows *l)
 {
     heap_cell_bytes(table_fact(a, facts, "alive", UNIT_BYTES), &l->alive);
     cell_text(table_fact(a, facts, "basis", UNIT_TEXT), heap_basis(h, &l->alive));
     heap_cell_blocks(table_fact(a, facts, "blocks", UNIT_COUNT), &l->alive);
+    cell_text(table_fact(a, facts, "moment", UNIT_TEXT), moment(h));
     cell_number(table_fact(a, facts, "growing", UNIT_BYTES), l->growing_bytes);
     cell_number(table_fact(a, facts, "growing_stacks", UNIT_COUNT), l->growing_stacks);
 }

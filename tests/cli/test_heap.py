@@ -136,7 +136,7 @@ def test_other_moments(ask):
 def test_leaks(ask):
     facts, tables, _ = ask("exact", "leaks")
     assert facts == {"alive": 3288, "basis": "exact", "blocks": 17, "growing": 0,
-                     "growing_stacks": 0}
+                     "growing_stacks": 0, "moment": "the end of each process"}
     rows = tables["leaks"]
     assert total(rows, "bytes") == 3288
     columns = ["bytes", "trend", "grown_last_quarter", "first", "last"]
