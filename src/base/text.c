@@ -157,7 +157,7 @@ char *text_size(char out[TEXT_SIZE], uint64_t bytes)
         snprintf(out, TEXT_SIZE, "%" PRIu64 " B", bytes);
         return out;
     }
-    while (n >= 1024 && i + 1 < COUNT(names)) {
+    while (n >= 1023.95 && i + 1 < COUNT(names)) { /* which would be shown as 1024.0 */
         n /= 1024;
         i++;
     }
@@ -187,12 +187,15 @@ char *text_duration(char out[TEXT_SIZE], uint64_t ns)
 {
     uint64_t s = ns / 1000000000u;
 
-    if (ns < 1000000u)
+    /* No unit is shown with as many as the next one has: 999.7 ms are 1.00 s. */
+    if (ns < 999500u)
         snprintf(out, TEXT_SIZE, "%.0f us", (double)ns / 1e3);
-    else if (ns < 1000000000u)
+    else if (ns < 999500000u)
         snprintf(out, TEXT_SIZE, "%.0f ms", (double)ns / 1e6);
-    else if (s < 60)
+    else if (ns < 59995000000u)
         snprintf(out, TEXT_SIZE, "%.2f s", (double)ns / 1e9);
+    else if (s < 60)
+        snprintf(out, TEXT_SIZE, "1 m 00 s");
     else if (s < 3600)
         snprintf(out, TEXT_SIZE, "%" PRIu64 " m %02" PRIu64 " s", s / 60, s % 60);
     else

@@ -60,6 +60,8 @@ static void test_size_text(void)
     CHECK_STR(text_size(out, 512), "512 B");
     CHECK_STR(text_size(out, 1024), "1.0 KiB");
     CHECK_STR(text_size(out, 1 << 20), "1.0 MiB");
+    CHECK_STR(text_size(out, (1 << 20) - 1), "1.0 MiB");
+    CHECK_STR(text_size(out, 1020 << 10), "1020.0 KiB");
     CHECK_STR(text_size(out, 1 << 30), "1.0 GiB");
     CHECK_STR(text_size(out, UINT64_MAX), "16777216.0 TiB");
     CHECK_STR(text_size_in(out, 1500000, "MB"), "1.5 MB");
@@ -130,7 +132,10 @@ static void test_durations(void)
     char out[TEXT_SIZE];
 
     CHECK_STR(text_duration(out, 999), "1 us");
+    CHECK_STR(text_duration(out, 999700), "1 ms");
     CHECK_STR(text_duration(out, 12000000), "12 ms");
+    CHECK_STR(text_duration(out, 999700000), "1.00 s");
+    CHECK_STR(text_duration(out, 59999000000), "1 m 00 s");
     CHECK_STR(text_duration(out, 1500000000), "1.50 s");
     CHECK_STR(text_duration(out, 125000000000), "2 m 05 s");
     CHECK_STR(text_duration(out, 3725000000000), "1 h 02 m");
