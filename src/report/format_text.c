@@ -254,19 +254,29 @@ static void put_heading(const struct layout *l, FILE *out)
     fputc('\n', out);
 }
 
+/* Before a line that belongs to a row; in a tree, the branches that go on below it. */
+static void put_indent(const struct layout *l, int row, FILE *out)
+{
+    bool utf8 = l->terminal->utf8, tree = l->depth_column == 0;
+
+    for (int d = 1; tree && d <= depth_of(l, row); d++)
+        fputs(!(l->open[row] >> d & 1) ? "   " : utf8 ? "│  " : "|  ", out);
+    put_padding(2 * GAP, out);
+}
+
 /* The first frames below the row. */
-static void put_stack(const struct table_stack *stack, const struct terminal *terminal, FILE *out)
+static void put_stack(const struct layout *l, int row, const struct table_stack *stack, FILE *out)
 {
     struct arena scratch = {0};
 
     for (int i = 0; i < stack->count && i < FRAMES_SHOWN; i++) {
-        put_padding(2 * GAP, out);
+        put_indent(l, row, out);
         terminal_put(out, table_frame_text(&scratch, &stack->frames[i]));
         fputc('\n', out);
     }
     if (stack->count > FRAMES_SHOWN) {
-        put_padding(2 * GAP, out);
-        fprintf(out, "%s %d more\n", terminal->utf8 ? "…" : "...", stack->count - FRAMES_SHOWN);
+        put_indent(l, row, out);
+        fprintf(out, "%s %d more\n", l->terminal->utf8 ? "…" : "...", stack->count - FRAMES_SHOWN);
     }
     arena_free(&scratch);
 }
@@ -277,7 +287,7 @@ static void put_stacks(const struct layout *l, int row, FILE *out)
         const struct table_cell *c = cell_at(l->table, row, column);
 
         if (c->unit == UNIT_STACK && c->present)
-            put_stack(c->stack, l->terminal, out);
+            put_stack(l, row, c->stack, out);
     }
 }
 

@@ -51,6 +51,17 @@ def test_what_the_allocator_keeps_is_told(ask):
     assert all(r["how"] for r in top.values())
 
 
+def test_frames_stand_inside_the_tree(run, tmp_path):
+    """Between two rows of one depth, the lines of the first's stack do not cut the branch."""
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "--exact", "-o", trace, "/usr/bin/python3", "-c",
+               "import time\nx = [str(i) for i in range(9999)]\ntime.sleep(0.5)")
+    assert done.returncode == 0, done.stderr
+    lines = run("report", trace, "resident").stdout.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(("├─ ", "|- ")))
+    assert lines[first + 1].startswith(("│      ", "|      "))
+
+
 def test_the_largest_moment_is_nearly_all_live(ask):
     tables = ask("fragmented", "resident")
     rss = tables["facts"]["values"]["rss"]
