@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -343,6 +344,28 @@ static void release(struct trace_store *s)
     free(s);
 }
 
+/* A file that another recording still writes is left to it; where there are no locks, nobody knows. */
+static int open_alone(const char *path, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    struct stat file;
+
+    if (fd < 0)
+        return err_set(err, "cannot write '%s': %s", path, strerror(errno));
+    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode)) {
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+            close(fd);
+            return err_set(err, "cannot write '%s': another recording is writing it", path);
+        }
+        if (ftruncate(fd, 0) < 0) {
+            err_set(err, "cannot write '%s': %s", path, strerror(errno));
+            close(fd);
+            return -1;
+        }
+    }
+    return fd;
+}
+
 struct trace_store *trace_store_create(const char *path, struct err *err)
 {
     struct trace_store *s = calloc(1, sizeof(*s));
@@ -352,9 +375,8 @@ struct trace_store *trace_store_create(const char *path, struct err *err)
         return NULL;
     }
     s->path = arena_strndup(&s->arena, path, strlen(path));
-    s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    s->fd = open_alone(path, err);
     if (s->fd < 0) {
-        err_set(err, "cannot write '%s': %s", path, strerror(errno));
         release(s);
         return NULL;
     }

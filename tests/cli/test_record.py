@@ -326,3 +326,19 @@ def test_what_cannot_be(run, tmp_path, words, code):
     assert done.returncode == code
     assert re.fullmatch(r"tidemark: [^\n]+\n", done.stderr), done.stderr
     assert not list(tmp_path.glob("*.tide"))
+
+
+def test_two_recordings_into_one_file(run, build, tmp_path):
+    """The first goes on; the second says so and starts nothing."""
+    trace, begun = tmp_path / "t.tide", tmp_path / "begun"
+    with subprocess.Popen([build / "tidemark", "record", "-q", "-o", trace, "sh", "-c",
+                           f"touch {begun}; read x"], stdin=subprocess.PIPE) as first:
+        while not begun.exists():
+            assert first.poll() is None
+        for how in (("record", "-q", "-o", trace), ("run", "--record", trace)):
+            done = run(*how, "touch", tmp_path / "second")
+            assert done.returncode == 125 and not (tmp_path / "second").exists()
+            assert done.stderr == f"tidemark: cannot write '{trace}': another recording is writing it\n"
+        first.communicate(b"\n", timeout=60)
+    assert "exited with" in run("report", trace).stdout
+    assert run("record", "-q", "-o", trace, "true").returncode == 0
