@@ -81,7 +81,7 @@ static const char *moment(const struct heap *h)
         return "the one that was asked for";
     for (size_t i = 0; i < h->process_count; i++)
         if (h->processes[i]->worked_ns)
-            return "before Python ended and freed what it held";
+            return "the last allocation by a line of Python: what was freed later counts";
     return "the end of each process";
 }
 

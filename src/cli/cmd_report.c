@@ -185,7 +185,7 @@ static const struct option options[] = {
     {0, "inverted", NULL, &inverted, NULL, "tree: from what allocates to its callers", NULL, NULL},
     {0, "temporary", "N", &narrow.temporary, NULL,
      "A block is temporary if its thread made less than\nN allocations before its free (1 to 15; "
-     "default: 1)",
+     "default:\n1, all that a sampled recording knows)",
      NULL, NULL},
     {0, "suppressions", "FILE", &narrow.suppressions, NULL,
      "leaks: leave out and count what FILE names, in\nthe format of LeakSanitizer: leak:PATTERN",
