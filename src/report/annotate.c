@@ -269,7 +269,10 @@ static void put_line(const struct page *p, int row, uint64_t number, const char 
                 heat >= HOT ? (p->terminal->utf8 ? "▸" : ">") : " ");
     else
         fprintf(p->out, "%*s  ", p->number_width, "");
-    put_text(p, text);
+    if (number)
+        put_text(p, text);
+    else
+        terminal_put(p->out, text); /* no source, but a name: it is read whole or not at all */
     fputs(colour && (heat >= WARM || row < 0) ? "\033[0m\n" : "\n", p->out);
 }
 

@@ -308,6 +308,9 @@ def test_questions_agree(run, tmp_path):
     assert total(ask("threads")[1], "cpu") == lines["cpu"]
     assert total(ask("peak")[1], "bytes") == whole["peak_heap"]
     assert total(ask("processes")[1], "heap_allocated") == whole["heap_allocated"]
+    text = run("report", trace, "lines").stdout
+    elsewhere = text[text.index("\nelsewhere\n"):text.index("\nfunctions\n")]
+    assert " (native code without a line of the program)\n" in elsewhere
 
 
 def test_a_static_program_runs_and_is_named(run, target, tmp_path):
