@@ -153,6 +153,9 @@ static int add_named(struct tree *t, int pid, int parent, enum trace_born how, c
     if (t->events)
         t->events->born(t->context, t, &t->all[index], how);
     note_file(t, l);
+    if (how == TRACE_BORN_FORKED && !name && first.state != 'Z' &&
+        !tree_is_image(t, &t->all[index]))
+        t->sources[index] |= COPIED;
     return index;
 }
 
@@ -287,7 +290,7 @@ static void new_incarnation(struct tree *t, int index)
     if (t->live_of[index] >= 0)
         note_file(t, &t->live[t->live_of[index]]);
     p->image_rss = ABSENT;
-    t->sources[index] &= (unsigned char)~CLAIMED;
+    t->sources[index] &= (unsigned char)~(CLAIMED | COPIED);
 }
 
 /* The image differs from the last reading: exec. What it held before, after that reading, is lost. */
@@ -477,6 +480,30 @@ static bool has_name(const struct watch_process *p, const char *file)
     return strncmp(p->name, name_in(file), sizeof(p->name) - 1) == 0;
 }
 
+/* What it runs cannot be asked any more: its memory is gone. */
+static bool is_over(int pid)
+{
+    char file[2];
+
+    read_file_name(pid, file, sizeof(file));
+    return !file[0];
+}
+
+/* Whether it was seen before its exec, or in the middle of it, but not since: it has the name of what it
+ * was forked from, and runs another file.
+ */
+static bool has_unseen_file(const struct tree *t, int index, const char *file)
+{
+    int from = t->all[index].parent;
+
+    if (!(t->sources[index] & COPIED))
+        return false;
+    while (from >= 0 && t->live_of[from] >= 0 && !t->live[t->live_of[from]].file[0])
+        from = t->all[from].parent; /* a copy itself */
+    return from >= 0 && t->live_of[from] >= 0 &&
+           strncmp(t->live[t->live_of[from]].file, name_in(file), TREE_FILE - 1) != 0;
+}
+
 uint64_t tree_claim(struct tree *t, int pid, const char *file)
 {
     int index = tree_index_of(t, pid), before;
@@ -484,7 +511,8 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
         moved = has_moved_on(pid, file);
-        index = add_named(t, pid, -1, TRACE_BORN_FORKED, moved ? name_in(file) : NULL);
+        index = add_named(t, pid, -1, TRACE_BORN_FORKED,
+                          moved || is_over(pid) ? name_in(file) : NULL);
         if (index < 0) {
             moved = false;
             index = add_gone(t, pid, file);
@@ -503,13 +531,13 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
     if (before && (moved || has_run(t, index, file)))
         return claim(t, &t->all[index], before, file, false); /* its exec was seen first */
     if (t->sources[index] & CLAIMED) { /* one that came and went by exec between two looks */
-        if (moved)
+        if (moved || is_over(pid))
             snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name_in(file));
         new_incarnation(t, index);
     }
     t->sources[index] |= CLAIMED;
     before = t->all[index].process;
-    renamed = moved && !has_name(&t->all[index], file);
+    renamed = (moved && !has_name(&t->all[index], file)) || has_unseen_file(t, index, file);
     if (moved)
         note_unseen_exec(t, index);
     return claim(t, &t->all[index], before, file, renamed);

@@ -8,6 +8,7 @@
 #define SOURCE_WAIT 1
 #define SOURCE_RECORD 2
 #define CLAIMED 4 /* no source of ends: its present incarnation records itself */
+#define COPIED 8  /* nor this: not known to be more than a copy of its parent */
 
 int tree_index_of(const struct tree *t, int pid); /* the latest entry of a pid; -1: none */
 int tree_all_add(struct tree *t, int pid, int parent);

@@ -147,6 +147,8 @@ static void reap_traced(struct watcher *w)
 
 static void take_endings(struct watcher *w)
 {
+    if (w->o->collect) /* while the tree knows who they are */
+        collect_look(w->o->collect);
     if (w->records.fd >= 0)
         taskstats_drain(&w->records, &w->tree);
     if (w->traced)

@@ -355,6 +355,14 @@ def test_a_chain_of_the_same_program_is_recorded_whole(run, tmp_path, interval):
         assert {r["recorded"] for r in rows} <= {"sampled", "nothing was allocated"}
 
 
+def test_children_are_named_by_what_they_ran(run, tmp_path):
+    """Most are first seen between fork and exec, and not again."""
+    done = run("record", "-q", "--no-names", "--interval", "1", "-o", tmp_path / "t.tide", "bash", "-c",
+               "for i in {1..60}; do /bin/true; done")
+    assert done.returncode == 0, done.stderr
+    assert [r["name"] for r in rows_of(run, tmp_path / "t.tide")].count("true") == 60
+
+
 def test_children_that_ended_before_they_were_seen_have_ended(run, tmp_path):
     done = run("record", "-q", "--no-names", "-o", tmp_path / "t.tide", "bash", "-c",
                "for i in {1..30}; do (x=$i); done")
