@@ -124,7 +124,7 @@ def test_a_program_in_site_packages(record, lines, tmp_path):
         assert near(rows["__main__.py", 3]["allocated"], 2)
 
 
-@pytest.mark.parametrize("words", [["-c"], []])
+@pytest.mark.parametrize("words", [["-S", "-c"], []])  # -S: files of site-packages run strings, too
 def test_what_was_typed(record, lines, words):
     text = "x = 1\ny = bytearray(4 << 20)\n"
     trace = record(PYTHON, *words, *([text] if words else []), **({} if words else {"input": text, "stdin": None}))
