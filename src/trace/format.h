@@ -252,6 +252,7 @@ enum trace_lost {                        /* `what` of a LOSS */
                   TRACE_LOST_NESTED = 2, /* events in a handler that interrupted a record */
                   TRACE_LOST_SLOTS = 3,  /* threads that found no ring */
                   TRACE_LOST_BROKEN = 4, /* rings that the program scribbled over, from there on */
+                  TRACE_LOST_TORN = 5,   /* Python frames of a stack: met while they changed */
                   TRACE_LOST_TICKS = 7,  /* samples that could not be taken in time */
 };
 

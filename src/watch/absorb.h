@@ -12,7 +12,7 @@
 #include "watch/stackmap.h"
 
 struct absorb_counts { /* of a process, for tests and the report's first line */
-    uint64_t allocs, frees, bytes, unknown_frees, samples, maps, stacks, nested, lost;
+    uint64_t allocs, frees, bytes, unknown_frees, samples, maps, stacks, nested, torn, lost;
     uint64_t broken; /* rings that were scribbled over */
     uint64_t live_bytes, live_blocks, peak_bytes;
 };

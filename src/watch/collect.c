@@ -410,6 +410,7 @@ static void put_loss(struct collect *c, const struct member *m, enum trace_lost 
         [TRACE_LOST_NESTED] = "allocations of a signal handler that interrupted an allocation",
         [TRACE_LOST_SLOTS] = "threads that found no buffer free",
         [TRACE_LOST_BROKEN] = "buffers that the program has overwritten, from there on",
+        [TRACE_LOST_TORN] = "stacks without their Python lines, which were just changing",
     };
     struct trace_loss fields = {m ? m->process.number : 0, what, count, 0};
 
@@ -428,6 +429,7 @@ static void release_slots(struct collect *c, struct member *m)
 
         n->lost += atomic_load(&s->lost);
         n->nested += atomic_load(&s->nested);
+        n->torn += atomic_load(&s->torn);
         n->broken += c->states[slot]->broken;
         if (c->states[slot]->tick > m->process.last_ns)
             m->process.last_ns = c->states[slot]->tick;
@@ -444,6 +446,7 @@ static void release_slots(struct collect *c, struct member *m)
     put_loss(c, m, TRACE_LOST_FULL, n->lost);
     put_loss(c, m, TRACE_LOST_NESTED, n->nested);
     put_loss(c, m, TRACE_LOST_BROKEN, n->broken);
+    put_loss(c, m, TRACE_LOST_TORN, n->torn);
 }
 
 static void add_counts(struct absorb_counts *t, const struct absorb_counts *n)
@@ -456,6 +459,7 @@ static void add_counts(struct absorb_counts *t, const struct absorb_counts *n)
     t->maps += n->maps;
     t->stacks += n->stacks;
     t->nested += n->nested;
+    t->torn += n->torn;
     t->lost += n->lost;
     t->broken += n->broken;
     t->live_bytes += n->live_bytes;

@@ -123,6 +123,7 @@ void rings_release(struct rings *r, uint32_t slot, uint64_t at, bool unread)
     atomic_store(&s->tail, 0);
     atomic_store(&s->lost, 0);
     atomic_store(&s->nested, 0);
+    atomic_store(&s->torn, 0);
     s->process = s->pid = 0;
     atomic_store(&s->state, RING_SLOT_FREE);
     atomic_fetch_or(&r->control->free_slots[slot / 64], 1ull << (slot % 64));

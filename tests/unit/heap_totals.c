@@ -165,7 +165,8 @@ static void take(const struct trace_event *ev)
         n.marks++;
         break;
     case TRACE_LOSS:
-        if (ev->loss.what != TRACE_LOST_TICKS) /* no allocations */
+        if (ev->loss.what != TRACE_LOST_TICKS &&
+            ev->loss.what != TRACE_LOST_TORN) /* no allocations */
             n.losses += ev->loss.count;
         break;
     case TRACE_STACKS:
