@@ -16,10 +16,11 @@ static void describe_peak(struct watcher *w)
     bool helps = w->root && !w->tree.records;
     char *out = r->peak_basis;
     size_t room = sizeof(r->peak_basis);
-    char hidden[64] = "";
+    char hidden[96] = "";
 
     if (w->tree.hidden)
-        snprintf(hidden, sizeof(hidden), " and up to %" PRIu64 " unseen between samples",
+        snprintf(hidden, sizeof(hidden),
+                 " and up to %" PRIu64 " unseen between samples, if each was waited for",
                  w->tree.hidden);
     r->peak_lower = b->lower;
     r->peak_upper = bound_upper(b);

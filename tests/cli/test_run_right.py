@@ -144,6 +144,14 @@ def test_bounds_hold_for_what_lives_between_samples(result, target, mode, how):
         assert told["peak_rss_upper_bytes"] < 64 * MIB + 9 * SLACK
 
 
+def test_bounds_say_what_they_take_of_the_unseen(result, target):
+    """Of a process that nobody saw it is not known whether it ignored SIGCHLD."""
+    told = result("--interval", "60s", "sh", "-c", '"$@"; true', "sh", target("tree"), "autoreap", "8",
+                  "8", "0")
+    upper, basis = told["peak_rss_upper_bytes"], told["peak_basis"]
+    assert upper is None or upper >= 64 * MIB or "unseen between samples, if each was waited for" in basis
+
+
 def test_no_bound_where_sigchld_was_ignored_after_the_last_sample(result, target):
     """Only its zombie tells: its children left nothing, and its own mark is all that was seen."""
     told = result("--interval", "60s", target("tree"), "late", "8", "8", "300")
