@@ -6,6 +6,7 @@
 #include "watch/collect.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +25,7 @@ static uint64_t number(void *context, int pid, const char *file)
 
     (void)context;
     (void)pid;
-    strncat(told, file, sizeof(told) - strlen(told) - 2);
-    strcat(told, ";");
+    snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s;", file);
     return ++last;
 }
 
