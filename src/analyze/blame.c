@@ -29,16 +29,10 @@ static void *more(void *array, size_t count, size_t *room, size_t size)
     return array;
 }
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 29;
-}
-
 static enum scope_kind kind_of(const struct blame *b, const struct table_frame *f)
 {
     bool python = f->flags & TABLE_FRAME_PYTHON;
-    uint64_t key = mix(mix(python, (uintptr_t)f->file), (uintptr_t)f->module), kind;
+    uint64_t key = intmap_mix(intmap_mix(python, (uintptr_t)f->file), (uintptr_t)f->module), kind;
 
     if (!f->file || !f->line)
         return python ? SCOPE_GENERATED : SCOPE_NATIVE;
@@ -71,7 +65,8 @@ static uint32_t file_of(struct blame *b, const struct table_frame *f)
 static uint32_t function_of(struct blame *b, uint32_t file, const struct table_frame *f,
                             uint64_t first_line)
 {
-    uint64_t key = mix(mix(mix(7, file), (uintptr_t)f->function), first_line), place;
+    uint64_t key = intmap_mix(intmap_mix(intmap_mix(7, file), (uintptr_t)f->function), first_line),
+             place;
 
     if (intmap_get(&b->inner->functions, key, &place))
         return (uint32_t)place;
@@ -101,7 +96,7 @@ static bool is_better(const struct blame *b, uint32_t function, uint32_t than)
 
 static uint32_t line_of(struct blame *b, uint32_t file, uint32_t function, uint64_t line)
 {
-    uint64_t key = mix(mix(3, file), line), place;
+    uint64_t key = intmap_mix(intmap_mix(3, file), line), place;
 
     if (intmap_get(&b->inner->lines, key, &place)) {
         if (is_better(b, function, b->lines[place].function))

@@ -36,17 +36,13 @@ struct tree {
     struct intmap places; /* hash of parent and function -> node */
 };
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 31;
-}
-
 static uint64_t key_of(uint32_t parent, const struct table_frame *f)
 {
-    uint64_t key = mix(mix(parent + 1ull, (uintptr_t)f->module), f->flags & TABLE_FRAME_ELIDED);
+    uint64_t key = intmap_mix(intmap_mix(parent + 1ull, (uintptr_t)f->module),
+                              f->flags & TABLE_FRAME_ELIDED);
 
-    return f->function ? mix(key, (uintptr_t)f->function) : mix(key, f->address * 2 + 1);
+    return f->function ? intmap_mix(key, (uintptr_t)f->function)
+                       : intmap_mix(key, f->address * 2 + 1);
 }
 
 /* The child of a node; the node itself where there are too many. */

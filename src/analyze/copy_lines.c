@@ -4,10 +4,7 @@
  * A copy belongs to the line that called memcpy, or to the line of Python that it was done for.
  */
 #include "analyze/covered.h"
-#include "analyze/cpu_time.h"
-#include "analyze/frames.h"
-#include "analyze/question.h"
-#include "analyze/run.h"
+#include "analyze/cpu_read.h"
 
 #include "base/memory.h"
 
@@ -41,26 +38,10 @@ struct work {
     uint64_t ran_ns; /* the stretch that is asked about */
 };
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 32;
-}
-
-/* Texts are kept once each, so their place stands for them. */
-static uint64_t key_of(const struct table_frame *f)
-{
-    uint64_t key = mix(1, (uintptr_t)f->module);
-
-    if (!f->function)
-        return mix(mix(key, f->address), f->flags);
-    return mix(mix(mix(key, (uintptr_t)f->function), (uintptr_t)f->file), f->line);
-}
-
 static struct line *line_of(struct work *w, uint64_t stack)
 {
     struct table_frame site = frames_site(&w->frames, stack);
-    uint64_t key = stack ? key_of(&site) : 0, place;
+    uint64_t key = stack ? frames_key(&site) : 0, place;
 
     if (intmap_get(&w->places, key, &place))
         return &w->lines[place];
@@ -141,6 +122,9 @@ static void put_facts(struct answer *a, struct table *t, const struct work *w)
     }
     if (s->samples) {
         cell_number(table_fact(a, t, "copying", UNIT_NS), s->in_copy_ns);
+        cell_text(table_fact(a, t, "copying_basis", UNIT_TEXT),
+                  arena_printf(a->arena, "sampled, of %llu samples of CPU time",
+                               (unsigned long long)s->samples));
         if (s->ns)
             cell_real(table_fact(a, t, "copying_percent", UNIT_PERCENT),
                       (double)s->in_copy_ns / (double)s->ns * 100);
@@ -170,18 +154,9 @@ static void read_trace(struct work *w, struct trace *t, const struct question_op
                        struct arena *arena)
 {
     uint64_t last = trace_last_ns(t), to = o->to_ns && o->to_ns < last ? o->to_ns : last;
-    struct trace_event ev;
 
-    w->time = (struct cpu_time){.from_ns = o->from_ns, .to_ns = o->to_ns};
+    cpu_read(&w->time, &w->frames, &w->run, t, o, arena);
     w->ran_ns = to > o->from_ns ? to - o->from_ns : 0;
-    w->frames.names.arena = w->run.names.arena = arena;
-    trace_rewind(t, 0, UINT64_MAX);
-    while (trace_next(t, &ev)) {
-        cpu_time_take(&w->time, &ev);
-        frames_take(&w->frames, &ev);
-    }
-    trace_rewind(t, 0, UINT64_MAX);
-    run_read(&w->run, arena, t, NULL, NULL);
     w->known = w->time.sums.copies != 0;
 }
 

@@ -6,10 +6,7 @@
  * file of code. What the interpreter itself does for a line of Python is that function's own.
  */
 #include "analyze/covered.h"
-#include "analyze/cpu_time.h"
-#include "analyze/frames.h"
-#include "analyze/question.h"
-#include "analyze/run.h"
+#include "analyze/cpu_read.h"
 
 #include "base/memory.h"
 
@@ -55,18 +52,12 @@ struct work {
     struct intmap places;
 };
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 32;
-}
-
 /* Texts are kept once each, so their place stands for them. */
 static uint64_t key_of(const struct table_frame *f)
 {
-    uint64_t key = mix(mix(1, (uintptr_t)f->module), (uintptr_t)f->function);
+    uint64_t key = intmap_mix(intmap_mix(1, (uintptr_t)f->module), (uintptr_t)f->function);
 
-    return f->flags & TABLE_FRAME_PYTHON ? mix(key, (uintptr_t)f->file) : key;
+    return f->flags & TABLE_FRAME_PYTHON ? intmap_mix(key, (uintptr_t)f->file) : key;
 }
 
 static struct function *function_of(struct work *w, const struct table_frame *f)
@@ -221,9 +212,9 @@ static uint64_t *stack_keys(const struct frames *f)
     for (size_t i = 1; i <= f->stack_count; i++) {
         size_t n = frames_expand(f, f->stacks[i].frame, names, FRAMES_INLINED_MOST);
 
-        keys[i] = mix(keys[f->stacks[i].parent], n);
+        keys[i] = intmap_mix(keys[f->stacks[i].parent], n);
         while (n--)
-            keys[i] = mix(mix(keys[i], key_of(&names[n])), names[n].flags);
+            keys[i] = intmap_mix(intmap_mix(keys[i], key_of(&names[n])), names[n].flags);
     }
     return keys;
 }
@@ -308,29 +299,13 @@ static void put_facts(struct answer *a, const struct work *w, bool whole)
         "all processes, recorded or not.";
 }
 
-static void read_trace(struct work *w, struct trace *t, const struct question_options *o,
-                       struct arena *arena)
-{
-    struct trace_event ev;
-
-    w->time = (struct cpu_time){.from_ns = o->from_ns, .to_ns = o->to_ns};
-    w->frames.names.arena = w->run.names.arena = arena;
-    trace_rewind(t, 0, UINT64_MAX);
-    while (trace_next(t, &ev)) {
-        cpu_time_take(&w->time, &ev);
-        frames_take(&w->frames, &ev);
-    }
-    trace_rewind(t, 0, UINT64_MAX);
-    run_read(&w->run, arena, t, NULL, NULL);
-}
-
 static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
 {
     uint64_t most = o->rows ? o->rows : ROWS;
     struct work w = {0};
 
     (void)err;
-    read_trace(&w, t, o, a->arena);
+    cpu_read(&w.time, &w.frames, &w.run, t, o, a->arena);
     covered_answer(a, &w.run);
     if (w.time.sums.samples) {
         put_facts(a, &w, !o->from_ns && !o->to_ns);

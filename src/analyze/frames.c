@@ -308,3 +308,13 @@ struct table_frame frames_site(const struct frames *f, uint64_t stack)
     }
     return first;
 }
+
+uint64_t frames_key(const struct table_frame *f)
+{
+    uint64_t key = intmap_mix(1, (uintptr_t)f->module);
+
+    if (!f->function)
+        return intmap_mix(intmap_mix(key, f->address), f->flags);
+    return intmap_mix(intmap_mix(intmap_mix(key, (uintptr_t)f->function), (uintptr_t)f->file),
+                      f->line);
+}

@@ -56,6 +56,8 @@ bool frames_is_python(const struct frames *f, uint64_t frame);
  * for a line of Python is that line's.
  */
 struct table_frame frames_site(const struct frames *f, uint64_t stack);
+/* A number for frames that read the same: texts are kept once each, so their place stands for them. */
+uint64_t frames_key(const struct table_frame *f);
 
 /* The names of one frame, innermost first; how many of `room` were filled (at least 1). */
 size_t frames_expand(const struct frames *f, uint64_t frame, struct table_frame *out, size_t room);

@@ -70,22 +70,6 @@ static struct heap_row *rows_for(struct heap *h)
     return arena_alloc(h->run.names.arena, (h->stack_count + 1) * sizeof(struct heap_row));
 }
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 32;
-}
-
-/* Texts are kept once each, so their place stands for them. */
-static uint64_t site_key(const struct table_frame *f)
-{
-    uint64_t key = mix(1, (uintptr_t)f->module);
-
-    if (!f->function)
-        return mix(mix(key, f->address), f->flags);
-    return mix(mix(mix(key, (uintptr_t)f->function), (uintptr_t)f->file), f->line);
-}
-
 /* One number for all stacks that read the same: their frames may be at different addresses of one
  * line. A parent comes before its children.
  */
@@ -97,9 +81,9 @@ static uint64_t *stack_keys(const struct frames *f)
     for (size_t i = 1; i <= f->stack_count; i++) {
         size_t n = frames_expand(f, f->stacks[i].frame, names, FRAMES_INLINED_MOST);
 
-        keys[i] = mix(keys[f->stacks[i].parent], n);
+        keys[i] = intmap_mix(keys[f->stacks[i].parent], n);
         while (n--)
-            keys[i] = mix(keys[i], site_key(&names[n]));
+            keys[i] = intmap_mix(keys[i], frames_key(&names[n]));
     }
     return keys;
 }
@@ -164,7 +148,7 @@ void heap_rows_sites(struct heap_rows *r, struct heap *h, heap_weight *weight, u
         if (!w)
             continue;
         site = frames_site(&h->frames, s->number);
-        row = row_of(r, &places, site_key(&site), s->number);
+        row = row_of(r, &places, frames_key(&site), s->number);
         if (!row->stacks)
             row->site = site;
         add_row(row, s, w);
