@@ -56,12 +56,21 @@ static const char *how(const struct run *r)
     return asked && strcmp(asked, "exact") == 0 ? "exactly" : "sampled";
 }
 
+/* CPU time is always sampled, whatever allocations are. */
+static const char *how_all(const struct run *r, const char *allocations)
+{
+    if (r->exact == r->sampled || !names_find(&r->names, TRACE_OF_RUN, "cpu"))
+        return allocations;
+    return r->sampled ? "allocations and CPU time sampled"
+                      : "allocations exactly, CPU time sampled";
+}
+
 static const char *line_of(const struct run *r, const struct table_coverage *c)
 {
     struct arena *a = r->names.arena;
     const char *line = arena_printf(a, "recorded: %" PRIu64 " of %" PRIu64 " process%s, %s",
                                     c->recorded, c->processes, c->processes == 1 ? "" : "es",
-                                    c->how);
+                                    how_all(r, c->how));
 
     if (c->partly)
         line = arena_printf(a, "%s; %" PRIu64 " more in part", line, c->partly);
