@@ -81,15 +81,14 @@ static struct tree_live *live_add(struct tree *t)
     return &t->live[t->live_count++];
 }
 
-static const char *name_in(const char *path)
+const char *tree_name_in(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
 }
 
-/* The name of the file that a process runs, as much as there is room for; "": not known. */
-static void read_file_name(int pid, char *name, size_t room)
+void tree_file_name(int pid, char *name, size_t room)
 {
     char path[32], file[PATH_MAX];
     ssize_t n;
@@ -97,7 +96,7 @@ static void read_file_name(int pid, char *name, size_t room)
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
     n = readlink(path, file, sizeof(file) - 1);
     file[n > 0 ? n : 0] = '\0';
-    snprintf(name, room, "%s", name_in(file));
+    snprintf(name, room, "%s", tree_name_in(file));
 }
 
 /* What this incarnation runs, if it is more than a copy of its parent: who has the same file may have
@@ -108,11 +107,10 @@ static void note_file(const struct tree *t, struct tree_live *l)
     snprintf(l->ran, sizeof(l->ran), "%s", l->file);
     l->file[0] = '\0';
     if (t->events && (t->all[l->index].parent < 0 || tree_is_image(t, &t->all[l->index])))
-        read_file_name(l->proc.pid, l->file, sizeof(l->file));
+        tree_file_name(l->proc.pid, l->file, sizeof(l->file));
 }
 
-/* `name`: what it was when it began, should that be another than now; else NULL. */
-static int add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name)
+int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name)
 {
     struct proc_reading first = {0};
     bool keep = t->kept + KEPT_PER_PROCESS <= t->kept_most;
@@ -161,7 +159,7 @@ static int add_named(struct tree *t, int pid, int parent, enum trace_born how, c
 
 int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
 {
-    return add_named(t, pid, parent, how, NULL);
+    return tree_add_named(t, pid, parent, how, NULL);
 }
 
 void tree_live_drop(struct tree *t, int at)
@@ -278,7 +276,7 @@ bool tree_is_image(const struct tree *t, const struct watch_process *p)
            t->live[own].now.image != t->live[parent].now.image;
 }
 
-static void new_incarnation(struct tree *t, int index)
+void tree_new_incarnation(struct tree *t, int index)
 {
     struct watch_process *p = &t->all[index];
 
@@ -293,8 +291,7 @@ static void new_incarnation(struct tree *t, int index)
     t->sources[index] &= (unsigned char)~(CLAIMED | COPIED);
 }
 
-/* The image differs from the last reading: exec. What it held before, after that reading, is lost. */
-static void note_exec(struct tree *t, struct tree_live *l, const struct proc_reading *was)
+void tree_note_exec(struct tree *t, struct tree_live *l, const struct proc_reading *was)
 {
     struct watch_process *p = &t->all[l->index];
 
@@ -304,7 +301,7 @@ static void note_exec(struct tree *t, struct tree_live *l, const struct proc_rea
     if (!was->image || was->image == l->now.image)
         return;
     t->ended_unknown += !is_copy(t, l, was->image);
-    new_incarnation(t, l->index);
+    tree_new_incarnation(t, l->index);
 }
 
 /* A process whose memory is gone: a zombie, or about to be one. False: taken out of the list. */
@@ -335,7 +332,7 @@ static bool read_one(struct tree *t, int at)
         t->reaped_faults += l->now.child_minor_faults - was.child_minor_faults;
     if (l->now.state == 'Z' || l->now.state == 'X')
         return note_dead(t, at);
-    note_exec(t, l, &was);
+    tree_note_exec(t, l, &was);
     /* A page only comes with a fault: without one since the last reading no mark has moved. */
     if (t->details || changed(&was, &l->now))
         proc_read_status(&l->proc, &l->now);
@@ -414,133 +411,6 @@ void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns)
     }
     if (t->vsz > t->peak_vsz)
         t->peak_vsz = t->vsz;
-}
-
-/* A process that ended before it could be read; what it ran is known. */
-static int add_gone(struct tree *t, int pid, const char *file)
-{
-    int index = tree_all_add(t, pid, t->all_count ? 0 : -1);
-
-    t->all[index].died_ns = t->now_ns;
-    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name_in(file));
-    if (t->events) {
-        t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
-        t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
-    }
-    return index;
-}
-
-static uint64_t claim(struct tree *t, const struct watch_process *p, int number, const char *file,
-                      bool renamed)
-{
-    struct watch_process then = *p;
-
-    then.process = number;
-    if (t->events)
-        t->events->claimed(t->context, &then, file, renamed);
-    return (uint64_t)number;
-}
-
-/* Whether a process runs another file by now: by name, as its folder may be seen from another root
- * and the file may have been deleted.
- */
-static bool has_moved_on(int pid, const char *file)
-{
-    char now[PATH_MAX];
-    const char *name = name_in(file);
-    size_t bytes = strlen(name);
-
-    read_file_name(pid, now, sizeof(now));
-    if (!now[0] || !bytes)
-        return false;
-    return strncmp(now, name, bytes) != 0 || (now[bytes] && strcmp(now + bytes, " (deleted)"));
-}
-
-/* Whether the incarnation before the present one ran this file: then it is the first to claim it. */
-static bool has_run(const struct tree *t, int index, const char *file)
-{
-    const struct tree_live *l = t->live_of[index] >= 0 ? &t->live[t->live_of[index]] : NULL;
-
-    return l && l->ran[0] && strncmp(l->ran, name_in(file), sizeof(l->ran) - 1) == 0;
-}
-
-/* The image that is read now is that of the new incarnation, or of a later one. */
-static void note_unseen_exec(struct tree *t, int index)
-{
-    struct tree_live *l = &t->live[t->live_of[index]];
-
-    proc_read_stat(&l->proc, &l->now);
-    l->now.minor_faults = ABSENT;
-    memcpy(t->all[index].name, l->now.name, sizeof(t->all[index].name));
-    new_incarnation(t, index);
-}
-
-static bool has_name(const struct watch_process *p, const char *file)
-{
-    return strncmp(p->name, name_in(file), sizeof(p->name) - 1) == 0;
-}
-
-/* What it runs cannot be asked any more: its memory is gone. */
-static bool is_over(int pid)
-{
-    char file[2];
-
-    read_file_name(pid, file, sizeof(file));
-    return !file[0];
-}
-
-/* Whether it was seen before its exec, or in the middle of it, but not since: it has the name of what it
- * was forked from, and runs another file.
- */
-static bool has_unseen_file(const struct tree *t, int index, const char *file)
-{
-    int from = t->all[index].parent;
-
-    if (!(t->sources[index] & COPIED))
-        return false;
-    while (from >= 0 && t->live_of[from] >= 0 && !t->live[t->live_of[from]].file[0])
-        from = t->all[from].parent; /* a copy itself */
-    return from >= 0 && t->live_of[from] >= 0 &&
-           strncmp(t->live[t->live_of[from]].file, name_in(file), TREE_FILE - 1) != 0;
-}
-
-uint64_t tree_claim(struct tree *t, int pid, const char *file)
-{
-    int index = tree_index_of(t, pid), before;
-    bool moved = false, renamed;
-
-    if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
-        moved = has_moved_on(pid, file);
-        index = add_named(t, pid, -1, TRACE_BORN_FORKED,
-                          moved || is_over(pid) ? name_in(file) : NULL);
-        if (index < 0) {
-            moved = false;
-            index = add_gone(t, pid, file);
-        }
-    } else if (t->live_of[index] >= 0) {
-        struct tree_live *l = &t->live[t->live_of[index]];
-        struct proc_reading was = l->now;
-
-        if (!proc_read_stat(&l->proc, &l->now))
-            note_exec(t, l, &was);
-        l->now.minor_faults = ABSENT; /* this was not a reading of its marks */
-        moved = has_moved_on(pid, file);
-    }
-    before = t->all[index].before;
-    t->all[index].before = 0;
-    if (before && (moved || has_run(t, index, file)))
-        return claim(t, &t->all[index], before, file, false); /* its exec was seen first */
-    if (t->sources[index] & CLAIMED) { /* one that came and went by exec between two looks */
-        if (moved || is_over(pid))
-            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name_in(file));
-        new_incarnation(t, index);
-    }
-    t->sources[index] |= CLAIMED;
-    before = t->all[index].process;
-    renamed = (moved && !has_name(&t->all[index], file)) || has_unseen_file(t, index, file);
-    if (moved)
-        note_unseen_exec(t, index);
-    return claim(t, &t->all[index], before, file, renamed);
 }
 
 void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz)

@@ -1,4 +1,4 @@
-/* tree_inner - what tree.c and tree_account.c share. */
+/* tree_inner - what tree.c, tree_account.c and tree_claim.c share. */
 #ifndef WATCH_TREE_INNER_H
 #define WATCH_TREE_INNER_H
 
@@ -13,6 +13,15 @@
 int tree_index_of(const struct tree *t, int pid); /* the latest entry of a pid; -1: none */
 int tree_all_add(struct tree *t, int pid, int parent);
 void tree_live_drop(struct tree *t, int at);
+/* As tree_add. `name`: what it was when it began, should that be another than now; else NULL. */
+int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name);
+/* The process goes on as another program. */
+void tree_new_incarnation(struct tree *t, int index);
+/* The same if the image differs from the last reading. What it held before, after that, is lost. */
+void tree_note_exec(struct tree *t, struct tree_live *l, const struct proc_reading *was);
+/* The name of the file that a process runs, as much as there is room for; "": not known. */
+void tree_file_name(int pid, char *name, size_t room);
+const char *tree_name_in(const char *path); /* without its folder */
 /* Children of one that ignores SIGCHLD end without a trace: only records tell of them. */
 void tree_ignores_children(struct tree *t);
 void tree_mark(const struct tree *t, struct watch_process *p, uint64_t rss, uint64_t vsz);

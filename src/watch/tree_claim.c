@@ -1,0 +1,137 @@
+/* tree_claim - which incarnation of which process a recording belongs to.
+ *
+ * A recorded process says its pid and its file, and is heard of later: by then it may have gone on by
+ * exec, once or often, or be gone. Claims come in the order of what they claim.
+ */
+#include "watch/tree_inner.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A process that ended before it could be read; what it ran is known. */
+static int add_gone(struct tree *t, int pid, const char *file)
+{
+    int index = tree_all_add(t, pid, t->all_count ? 0 : -1);
+
+    t->all[index].died_ns = t->now_ns;
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", tree_name_in(file));
+    if (t->events) {
+        t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
+        t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
+    }
+    return index;
+}
+
+static uint64_t claim(struct tree *t, const struct watch_process *p, int number, const char *file,
+                      bool renamed)
+{
+    struct watch_process then = *p;
+
+    then.process = number;
+    if (t->events)
+        t->events->claimed(t->context, &then, file, renamed);
+    return (uint64_t)number;
+}
+
+/* Whether a process runs another file by now: by name, as its folder may be seen from another root
+ * and the file may have been deleted.
+ */
+static bool has_moved_on(int pid, const char *file)
+{
+    char now[PATH_MAX];
+    const char *name = tree_name_in(file);
+    size_t bytes = strlen(name);
+
+    tree_file_name(pid, now, sizeof(now));
+    if (!now[0] || !bytes)
+        return false;
+    return strncmp(now, name, bytes) != 0 || (now[bytes] && strcmp(now + bytes, " (deleted)"));
+}
+
+/* Whether the incarnation before the present one ran this file: then it is the first to claim it. */
+static bool has_run(const struct tree *t, int index, const char *file)
+{
+    const struct tree_live *l = t->live_of[index] >= 0 ? &t->live[t->live_of[index]] : NULL;
+
+    return l && l->ran[0] && strncmp(l->ran, tree_name_in(file), sizeof(l->ran) - 1) == 0;
+}
+
+/* The image that is read now is that of the new incarnation, or of a later one. */
+static void note_unseen_exec(struct tree *t, int index)
+{
+    struct tree_live *l = &t->live[t->live_of[index]];
+
+    proc_read_stat(&l->proc, &l->now);
+    l->now.minor_faults = ABSENT;
+    memcpy(t->all[index].name, l->now.name, sizeof(t->all[index].name));
+    tree_new_incarnation(t, index);
+}
+
+static bool has_name(const struct watch_process *p, const char *file)
+{
+    return strncmp(p->name, tree_name_in(file), sizeof(p->name) - 1) == 0;
+}
+
+/* What it runs cannot be asked any more: its memory is gone. */
+static bool is_over(int pid)
+{
+    char file[2];
+
+    tree_file_name(pid, file, sizeof(file));
+    return !file[0];
+}
+
+/* Whether it was seen before its exec, or in the middle of it, but not since: it has the name of what it
+ * was forked from, and runs another file.
+ */
+static bool has_unseen_file(const struct tree *t, int index, const char *file)
+{
+    int from = t->all[index].parent;
+
+    if (!(t->sources[index] & COPIED))
+        return false;
+    while (from >= 0 && t->live_of[from] >= 0 && !t->live[t->live_of[from]].file[0])
+        from = t->all[from].parent; /* a copy itself */
+    return from >= 0 && t->live_of[from] >= 0 &&
+           strncmp(t->live[t->live_of[from]].file, tree_name_in(file), TREE_FILE - 1) != 0;
+}
+
+uint64_t tree_claim(struct tree *t, int pid, const char *file)
+{
+    int index = tree_index_of(t, pid), before;
+    bool moved = false, renamed;
+
+    if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
+        moved = has_moved_on(pid, file);
+        index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED,
+                               moved || is_over(pid) ? tree_name_in(file) : NULL);
+        if (index < 0) {
+            moved = false;
+            index = add_gone(t, pid, file);
+        }
+    } else if (t->live_of[index] >= 0) {
+        struct tree_live *l = &t->live[t->live_of[index]];
+        struct proc_reading was = l->now;
+
+        if (!proc_read_stat(&l->proc, &l->now))
+            tree_note_exec(t, l, &was);
+        l->now.minor_faults = ABSENT; /* this was not a reading of its marks */
+        moved = has_moved_on(pid, file);
+    }
+    before = t->all[index].before;
+    t->all[index].before = 0;
+    if (before && (moved || has_run(t, index, file)))
+        return claim(t, &t->all[index], before, file, false); /* its exec was seen first */
+    if (t->sources[index] & CLAIMED) { /* one that came and went by exec between two looks */
+        if (moved || is_over(pid))
+            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", tree_name_in(file));
+        tree_new_incarnation(t, index);
+    }
+    t->sources[index] |= CLAIMED;
+    before = t->all[index].process;
+    renamed = (moved && !has_name(&t->all[index], file)) || has_unseen_file(t, index, file);
+    if (moved)
+        note_unseen_exec(t, index);
+    return claim(t, &t->all[index], before, file, renamed);
+}
