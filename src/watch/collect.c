@@ -8,17 +8,13 @@
 
 #include "base/memory.h"
 #include "watch/blocked.h"
+#include "watch/members.h"
 #include "watch/notes.h"
-#include "watch/ringcopy.h"
-#include "watch/rings.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define THREADED_US 1000 /* the order of what threads do is known to a tick: a short one */
@@ -29,38 +25,6 @@
 #define FLUSH_NS 1000000000u
 #define SAMPLES_PER_SECOND 300u /* of allocations of a process: under 1 MB of trace per minute */
 #define WAITS_NS 15000000u      /* between two looks at why threads wait */
-
-struct member { /* a recorded process */
-    struct absorb_process process;
-    struct member *next;
-    int pidfd;
-    uint32_t said;    /* its number, as it numbers itself */
-    bool gone, ended; /* it will write no more; all was read */
-    bool forked_from; /* a child goes on with its stacks: they must stay */
-    bool spent;       /* it had ended at the last look, and no child has come since */
-    uint32_t *slots;
-    unsigned int slot_count, slot_room;
-};
-
-struct collect {
-    struct rings rings;
-    struct absorb absorb;
-    struct absorb_ring *states[RING_SLOTS];
-    struct member *members, **last; /* oldest first: a child reads what its parent wrote */
-    struct intmap by_number;
-    unsigned int alive;
-    uint64_t claims[RING_SLOTS]; /* process << 32 | slot, of those that are new */
-    size_t claim_count;
-    uint32_t unnumbered;      /* the number of the next process, when we began to look for claims */
-    bool put_off[RING_SLOTS]; /* who came after that, to the next look */
-    uint64_t looked_ns;       /* when we last asked who is alive */
-    uint64_t waits_ns;        /* and why they wait */
-    uint64_t flushed_ns;      /* and gave out what was held back */
-    char environment[96];
-    uint64_t (*number)(void *context, int pid,
-                       const char *file); /* NULL: as the programs number themselves */
-    void *context;
-};
 
 struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
                                struct err *err)
@@ -177,157 +141,6 @@ size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *
 unsigned int collect_processes(const struct collect *c)
 {
     return c->alive;
-}
-
-/* Processes */
-
-static struct member *find_member(struct collect *c, uint32_t number)
-{
-    uint64_t at;
-
-    return intmap_get(&c->by_number, number, &at) ? (struct member *)(uintptr_t)at : NULL;
-}
-
-static struct member *new_member(struct collect *c, uint32_t number, uint32_t pid, const char *file)
-{
-    struct member *m = memory_zeroed(sizeof(*m));
-
-    m->said = number;
-    m->process.number = c->number ? (uint32_t)c->number(c->context, (int)pid, file) : number;
-    m->process.pid = pid;
-    m->process.stacks.process = m->process.number;
-    m->process.file = memory_zeroed(1);
-    m->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    *c->last = m;
-    c->last = &m->next;
-    c->alive++;
-    intmap_put(&c->by_number, number, (uint64_t)(uintptr_t)m);
-    return m;
-}
-
-/* What a process says of itself in its first records: the process that forked it, and its file. */
-struct announced {
-    bool introduced; /* these records are in this ring: its first, if it has no other */
-    uint32_t parent; /* 0: none */
-    char file[512];
-};
-
-/* False: it has said nothing yet. */
-static bool read_announced(const uint64_t *words, struct announced *out)
-{
-    *out = (struct announced){0};
-    for (unsigned int i = 0; i < 4; i++) {
-        uint64_t first = atomic_load_explicit((_Atomic uint64_t *)&words[i], memory_order_acquire);
-        uint64_t copy[RING_RECORD_MOST];
-
-        if (!first)
-            return false;
-        if ((first & 31) == RING_TICK)
-            continue;
-        if ((first & 31) == RING_PROCESS && ringcopy(copy, &words[i], first, RING_WORDS - i)) {
-            out->introduced = true;
-            out->parent = (uint32_t)copy[2];
-            memcpy(out->file, &copy[4],
-                   copy[3] < sizeof(out->file) ? copy[3] : sizeof(out->file) - 1);
-        }
-        return true;
-    }
-    return true;
-}
-
-/* A forked child goes on with its parent's stacks. */
-static void inherit(struct collect *c, struct member *m, uint32_t number)
-{
-    struct member *parent = number ? find_member(c, number) : NULL;
-
-    if (parent && parent != m) {
-        m->process.stacks.parent = &parent->process.stacks;
-        parent->forked_from = true;
-    }
-}
-
-static void add_slot(struct member *m, uint32_t slot)
-{
-    if (m->slot_count == m->slot_room) {
-        m->slot_room = m->slot_room ? m->slot_room * 2 : 4;
-        m->slots = memory_resize(m->slots, m->slot_room * sizeof(*m->slots));
-    }
-    m->slots[m->slot_count++] = slot;
-    m->process.threaded = m->slot_count > 1;
-}
-
-/* Whether the ring can be read. One that its owner has just claimed is left for the next time, and for
- * good where the owner has ended without a word.
- */
-static bool has_begun(struct collect *c, uint32_t slot, struct announced *said)
-{
-    const uint64_t *words = rings_map(&c->rings, slot);
-
-    if (!words)
-        return false;
-    if (read_announced(words, said))
-        return true;
-    if (kill((pid_t)c->rings.slots[slot].pid, 0) == 0)
-        return false;
-    return read_announced(words, said); /* it may have begun and ended since we looked */
-}
-
-/* `alone`: a process may also be told by a ring that does not introduce it. */
-static void slot_seen(struct collect *c, uint32_t slot, bool alone)
-{
-    struct ring_slot *s = &c->rings.slots[slot];
-    struct announced said;
-    struct absorb_ring *r;
-    struct member *m;
-
-    if (c->states[slot] || !has_begun(c, slot, &said))
-        return;
-    m = find_member(c, s->process);
-    if (!m && !said.introduced && !alone)
-        return;
-    if (!m) {
-        m = new_member(c, s->process, s->pid, said.file);
-        inherit(c, m, said.parent);
-    }
-    r = memory_zeroed(sizeof(*r));
-    r->process = &m->process;
-    r->words = c->rings.maps[slot];
-    c->states[slot] = r;
-    add_slot(m, slot);
-}
-
-static void note_claim(void *context, uint32_t slot)
-{
-    struct collect *c = context;
-
-    if (c->states[slot])
-        return;
-    /* Once: a program may have scribbled over the number. */
-    c->put_off[slot] = c->rings.slots[slot].process >= c->unnumbered && !c->put_off[slot];
-    if (!c->put_off[slot])
-        c->claims[c->claim_count++] = (uint64_t)c->rings.slots[slot].process << 32 | slot;
-}
-
-static int by_process(const void *left, const void *right)
-{
-    const uint64_t *l = left, *r = right;
-
-    return *l < *r ? -1 : *l > *r;
-}
-
-/* In the order in which they came: a child after its parent, what was exec'ed after what it was. Who
- * comes while we look is left for the next time: one that it comes after may have been missed.
- */
-static void look_for_new(struct collect *c)
-{
-    c->claim_count = 0;
-    c->unnumbered = atomic_load(&c->rings.control->next_process);
-    rings_claimed(&c->rings, note_claim, c);
-    memory_sort(c->claims, c->claim_count, sizeof(*c->claims), by_process);
-    for (size_t i = 0; i < c->claim_count; i++)
-        slot_seen(c, (uint32_t)c->claims[i], false);
-    for (size_t i = 0; i < c->claim_count; i++)
-        slot_seen(c, (uint32_t)c->claims[i], true);
 }
 
 /* Reading */
@@ -485,30 +298,6 @@ static void end_member(struct collect *c, struct member *m, bool outlived)
     c->alive--;
 }
 
-/* It has gone on by exec: there is a newer incarnation of the same pid. */
-static bool replaced(const struct member *m)
-{
-    for (const struct member *n = m->next; n; n = n->next) {
-        if (!n->ended && n->process.pid == m->process.pid)
-            return true;
-    }
-    return false;
-}
-
-static bool is_gone(const struct member *m)
-{
-    struct pollfd p = {m->pidfd, POLLIN, 0};
-
-    return m->pidfd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & POLLIN));
-}
-
-static void drop_member(struct collect *c, struct member *m)
-{
-    intmap_put(&c->by_number, m->said, 0);
-    stackmap_process_free(&m->process.stacks);
-    free(m);
-}
-
 /* What a child that has gone took over from its parent was told before this tick. */
 static void look_who_lives(struct collect *c)
 {
@@ -516,8 +305,8 @@ static void look_who_lives(struct collect *c)
     uint64_t before;
 
     for (m = c->members; m; m = m->next)
-        m->gone = !m->ended && (is_gone(m) || replaced(m));
-    look_for_new(c); /* it may have claimed more before it went */
+        m->gone = !m->ended && (members_gone(m) || members_replaced(m));
+    members_look(c); /* it may have claimed more before it went */
     before = atomic_load(&c->rings.control->tick);
     rings_tick(&c->rings);
     for (link = &c->members; (m = *link);) {
@@ -527,7 +316,7 @@ static void look_who_lives(struct collect *c)
             read_member(c, m, before);
         if (m->spent && !m->forked_from) {
             *link = m->next;
-            drop_member(c, m);
+            members_drop(c, m);
             continue;
         }
         m->spent = m->ended;
@@ -559,7 +348,7 @@ static void flush_members(struct collect *c, uint64_t now)
 
 void collect_look(struct collect *c)
 {
-    look_for_new(c);
+    members_look(c);
 }
 
 unsigned int collect_pass(struct collect *c)
@@ -568,7 +357,7 @@ unsigned int collect_pass(struct collect *c)
     uint64_t now = rings_tick(&c->rings);
     bool threaded = false;
 
-    look_for_new(c);
+    members_look(c);
     for (struct member *m = c->members; m; m = m->next) {
         if (m->ended)
             continue;
@@ -596,11 +385,11 @@ void collect_finish(struct collect *c, struct absorb_counts *totals)
     look_who_lives(c);
     for (m = c->members; m; m = m->next) {
         if (!m->ended)
-            end_member(c, m, !is_gone(m));
+            end_member(c, m, !members_gone(m));
     }
     for (m = c->members; m; m = next) {
         next = m->next;
-        drop_member(c, m);
+        members_drop(c, m);
     }
     put_loss(c, NULL, TRACE_LOST_SLOTS, atomic_load(&c->rings.control->no_slot));
     *totals = c->absorb.totals;

@@ -1,0 +1,53 @@
+/* members - the processes that record themselves: found by the rings that they claim, in the order in
+ * which they came, and kept until nobody goes on with what they told. Inside of collect.c.
+ */
+#ifndef WATCH_MEMBERS_H
+#define WATCH_MEMBERS_H
+
+#include "watch/absorb.h"
+#include "watch/collect.h"
+#include "watch/rings.h"
+
+struct member { /* a recorded process */
+    struct absorb_process process;
+    struct member *next;
+    int pidfd;
+    uint32_t said;    /* its number, as it numbers itself */
+    bool gone, ended; /* it will write no more; all was read */
+    bool forked_from; /* a child goes on with its stacks: they must stay */
+    bool spent;       /* it had ended at the last look, and no child has come since */
+    uint32_t *slots;
+    unsigned int slot_count, slot_room;
+};
+
+struct collect {
+    struct rings rings;
+    struct absorb absorb;
+    struct absorb_ring *states[RING_SLOTS];
+    struct member *members, **last; /* oldest first: a child reads what its parent wrote */
+    struct intmap by_number;
+    unsigned int alive;
+    uint64_t claims[RING_SLOTS]; /* process << 32 | slot, of those that are new */
+    size_t claim_count;
+    uint32_t unnumbered;      /* the number of the next process, when we began to look for claims */
+    bool put_off[RING_SLOTS]; /* who came after that, to the next look */
+    uint64_t looked_ns;       /* when we last asked who is alive */
+    uint64_t waits_ns;        /* and why they wait */
+    uint64_t flushed_ns;      /* and gave out what was held back */
+    char environment[96];
+    uint64_t (*number)(void *context, int pid,
+                       const char *file); /* NULL: as the programs number themselves */
+    void *context;
+};
+
+/* A child comes after its parent, what was exec'ed after what it was. Who comes while we look is left
+ * for the next time: one that it comes after may have been missed.
+ */
+void members_look(struct collect *c);
+
+bool members_gone(const struct member *m);
+/* It has gone on by exec: there is a newer incarnation of the same pid. */
+bool members_replaced(const struct member *m);
+void members_drop(struct collect *c, struct member *m);
+
+#endif
