@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD_LEAST 24 /* words: far enough for memory to answer */
-#define AHEAD_MOST 48
-#define LINES_AHEAD 48 /* further on: the ring itself, which is in the other CPU's cache */
+#define FREES_AHEAD 16
+#define WORDS_AHEAD 48 /* of the ring, which is in the other CPU's cache */
 
 /* On the way of every event: the compiler would not inline it, as it is called elsewhere as well. */
 #define HOT inline __attribute__((always_inline))
@@ -275,27 +274,18 @@ static inline void fetch(const void *p)
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
 }
 
-/* Fetch what the next records will ask for. Only the two frequent ones are known here, and there is
- * no branch between them: which of them is next cannot be guessed. A writer may be about to change a
- * word that is looked at: a race, but one that only a guess is lost by.
+/* Fetch what a FREE that comes will ask for: it may be of any block, while an ALLOC most often has a
+ * neighbour of the last, or a place that was just freed. A word may be none of a record's beginning,
+ * or a writer be about to change it: a race, but one that only a guess is lost by.
  */
-__attribute__((no_sanitize("thread"))) static inline void look_ahead(struct absorb_ring *r)
+__attribute__((no_sanitize("thread"))) static inline void look_ahead(struct absorb_ring *r,
+                                                                     uint64_t at)
 {
-    uint64_t at = r->ahead > r->at ? r->ahead : r->at;
+    uint64_t word = r->words[at % RING_WORDS];
 
-    while (at < r->at + AHEAD_MOST) {
-        uint64_t word = r->words[at % RING_WORDS];
-
-        if ((word & 30) != RING_FREE)
-            break;
-        fetch(&r->words[(at + LINES_AHEAD) % RING_WORDS]);
+    if ((word & 31) == RING_FREE)
         fetch(blocks_near(&r->process->blocks, word >> 16));
-        at += 1 + (word & 1);
-    }
-    r->ahead = at;
 }
-
-_Static_assert(RING_FREE == 2 && RING_ALLOC == 3, "look_ahead is wrong about the kinds");
 
 uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
 {
@@ -308,12 +298,14 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
         uint64_t first = atomic_load_explicit((_Atomic uint64_t *)w, memory_order_acquire);
         uint64_t used;
 
-        if (r->ahead < r->at + AHEAD_LEAST)
-            look_ahead(r);
+        fetch(&r->words[(r->at + WORDS_AHEAD) % RING_WORDS]);
         if ((first & 31) == RING_FREE) {
+            look_ahead(r, r->at + FREES_AHEAD);
             free_block(a, r, first);
             used = 1;
         } else if ((first & 31) == RING_ALLOC && left >= 2) {
+            look_ahead(r, r->at + FREES_AHEAD);
+            look_ahead(r, r->at + FREES_AHEAD + 1);
             alloc(a, r, first, (uint32_t)(w[1] >> 32), w[1] & UINT32_MAX);
             w[1] = 0;
             used = 2;

@@ -47,9 +47,8 @@ struct absorb_process {
 
 struct absorb_ring {
     struct absorb_process *process;
-    uint64_t at;    /* words read */
-    uint64_t ahead; /* words looked at beforehand */
-    uint64_t tick;  /* of what comes next */
+    uint64_t at;   /* words read */
+    uint64_t tick; /* of what comes next */
     uint64_t *words;
     bool broken;     /* what it says cannot be believed any more */
     uint32_t thread; /* number in the trace; 0: not yet seen */

@@ -23,6 +23,7 @@ static void grow_directory(struct blocks *b)
     uint32_t before = old ? b->mask + 1 : 0, entries = old ? before * 2 : FIRST_GROUPS;
 
     b->mask = entries - 1;
+    b->found = 0;
     b->room = directory_room(entries) - directory_room(before);
     b->groups = memory_zeroed(entries * sizeof(*b->groups));
     for (uint32_t i = 0; i < before; i++) {

@@ -39,6 +39,7 @@ struct blocks_group {    /* 64 KiB of addresses */
 struct blocks { /* zeroed is empty */
     struct blocks_group *groups;
     uint32_t mask, room; /* the same of groups */
+    uint32_t found;      /* where in the directory a group was found last */
     uint32_t newest;     /* group, by number: the next is expected to be as large */
     struct slab slab;    /* the groups' slots */
 };
@@ -54,13 +55,18 @@ static inline size_t blocks_home(uint64_t key, uint32_t mask)
     return (size_t)(key * 0x9e3779b97f4a7c15u >> 40) & mask;
 }
 
-/* The group of this number or, where there is none, an empty one for it. */
-static inline struct blocks_group *blocks_group(const struct blocks *b, uint32_t number)
+/* The group of this number or, where there is none, an empty one for it. Most often it is the last. */
+static inline struct blocks_group *blocks_group(struct blocks *b, uint32_t number)
 {
-    size_t i = blocks_home(number, b->mask);
+    struct blocks_group *last = &b->groups[b->found];
+    size_t i;
 
+    if (last->slots && last->number == number)
+        return last;
+    i = blocks_home(number, b->mask);
     while (b->groups[i].slots && b->groups[i].number != number)
         i = (i + 1) & b->mask;
+    b->found = (uint32_t)i;
     return &b->groups[i];
 }
 
@@ -88,7 +94,7 @@ static inline bool blocks_is_far(const struct blocks_group *g, const struct bloc
 }
 
 /* NULL: none lives there. It holds until the next is added. */
-static inline struct block *blocks_find(const struct blocks *b, uint64_t address)
+static inline struct block *blocks_find(struct blocks *b, uint64_t address)
 {
     const struct blocks_group *g = b->groups ? blocks_group(b, (uint32_t)(address >> 16)) : NULL;
     struct block *block = g && g->slots ? blocks_place(g, address & 0xffff) : NULL;
@@ -96,8 +102,11 @@ static inline struct block *blocks_find(const struct blocks *b, uint64_t address
     return block && block->info && block->info != BLOCK_DEAD ? block : NULL;
 }
 
-/* The entry of an address; its `info` is 0 when none lived there. The caller must set it. */
-static inline struct block *blocks_add(struct blocks *b, uint64_t address)
+/* The entry of an address; its `info` is 0 when none lived there. The caller must set it.
+ * Called in few places, so the compiler would inline it in none.
+ */
+static inline __attribute__((always_inline)) struct block *blocks_add(struct blocks *b,
+                                                                      uint64_t address)
 {
     uint32_t number = (uint32_t)(address >> 16);
     struct blocks_group *g = b->groups ? blocks_group(b, number) : NULL;
@@ -125,7 +134,7 @@ static inline void blocks_remove(struct block *block)
 }
 
 /* Where the entry of an address is looked for first: to be fetched beforehand. */
-static inline const void *blocks_near(const struct blocks *b, uint64_t address)
+static inline const void *blocks_near(struct blocks *b, uint64_t address)
 {
     const struct blocks_group *g = b->groups ? blocks_group(b, (uint32_t)(address >> 16)) : NULL;
 

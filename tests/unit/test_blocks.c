@@ -21,7 +21,7 @@ struct model {
     uint32_t *info; /* by i; 0: it does not live */
 };
 
-static bool same(const struct blocks *b, const struct model *m, uint32_t i)
+static bool same(struct blocks *b, const struct model *m, uint32_t i)
 {
     const struct block *block = blocks_find(b, m->address(i));
 
