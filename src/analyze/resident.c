@@ -1,8 +1,8 @@
 /* resident - the resident memory of a run at one moment, explained: parts that add up to it.
  *
  * The moment is a sample: the one with the largest rss, or the one nearest to what was asked for. In
- * few samples the recorder has looked at every mapping; one of these is taken if it is as good. Its
- * rss is the sum of what was seen there. In the others the kernel says only how much is anonymous, of
+ * few samples the recorder has looked where it is; one of these is taken if it is as good. Its rss is
+ * the sum of what was seen there. In the others the kernel says only how much is anonymous, of
  * files and shared, and stacks, data and slack are one rest.
  *
  * The live heap is taken at the very time of the sample. Blocks that were never touched, or are
@@ -340,8 +340,8 @@ static void put_parts(struct answer *a, struct heap *h, struct trace *t, const s
 static const char *name_moment(const struct moment *m, const struct sample *s)
 {
     if (s->looked_into)
-        return m->largest ? "the largest rss of those samples that looked into every mapping"
-                          : "the nearest sample that looked into every mapping";
+        return m->largest ? "the largest rss of those samples that tell where it is"
+                          : "the nearest sample that tells where it is";
     return m->largest ? "the sample with the largest rss" : "the sample nearest to it";
 }
 

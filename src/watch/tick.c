@@ -16,10 +16,8 @@
 #define PSS_SHARE 100u        /* proportional sizes may take one part in this many of the time */
 #define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
 #define KILL_NS (2u * SECOND_NS)
-#define RESIDED_SHARE 200u        /* what is resident: one part in this many of the time, */
-#define RESIDED_GROWN_SHARE 100u  /* or, when more is resident than ever before, in this many */
-#define RESIDED_GROWTH 10u        /* that is, more by one part in this many */
-#define RESIDED_MOST (1ull << 30) /* above it the rings would fill while we ask: 50 ms */
+#define RESIDED_SHARE 300u /* what is resident where: one part in this many of the time */
+#define RESIDED_GROWTH 10u /* at once, if more is resident than ever by one part in this many */
 #define RESIDED_PROCESSES 64
 #define RESIDED_THREADS 512
 
@@ -133,7 +131,7 @@ static bool read_residence(struct watcher *w)
         int pid = t->live[i].proc.pid;
 
         if (!t->live[i].zombie &&
-            !residence_add(&t->residence, pid, stacks,
+            !residence_add(&t->residence, pid, &t->live[i].now, stacks,
                            collect_stacks(w->o->collect, pid, stacks, RESIDED_THREADS)))
             return false;
     }
@@ -156,11 +154,9 @@ static void look_what_resides(struct watcher *w)
     bool grown = t->rss > w->resided_rss + w->resided_rss / RESIDED_GROWTH;
 
     t->resided = false;
-    if (!w->o->collect || !collect_has_heap(w->o->collect) || t->rss > RESIDED_MOST ||
-        t->alive > RESIDED_PROCESSES)
+    if (!w->o->collect || !collect_has_heap(w->o->collect) || t->alive > RESIDED_PROCESSES)
         return;
-    if (!(grown && since >= cost * RESIDED_GROWN_SHARE) &&
-        (since < SECOND_NS || since < cost * RESIDED_SHARE))
+    if (since < cost * RESIDED_SHARE || (!grown && since < SECOND_NS))
         return;
     began = own_cpu_ns();
     t->resided = read_residence(w);

@@ -43,6 +43,20 @@ def test_stacks_of_threads_are_told(ask):
     assert not any("rest" in name for name in top)
 
 
+@pytest.mark.parametrize("how, blocks, maps", [("heap", 24, 4), ("maps", 4, 24)])
+def test_every_place_is_told(ask, how, blocks, maps):
+    """Of the two largest places one is looked through, the other is what remains."""
+    tables = ask(how, "resident", "--at", "2s")
+    top = parts(tables)
+    found = {name: r["resident"] / MIB for name, r in top.items() if r["resident"] is not None}
+    expected = {"live heap": blocks, "anonymous mappings": maps, "stacks": 1, "data of programs": 3}
+    for word, mib in expected.items():
+        seen = [n for name, n in found.items() if word in name]
+        assert len(seen) == 1 and mib - 0.05 <= seen[0] <= mib + 0.6, (word, found)
+    # The file may be in memory; libc, our library and its buffers are there, too.
+    assert 3 <= sum(n for name, n in found.items() if "files" in name or "shared" in name) < 7
+
+
 def test_what_the_allocator_keeps_is_told(ask):
     tables = ask("fragmented", "resident", "--at", "end")
     top = parts(tables)

@@ -5,17 +5,21 @@
  *   thrashing    large blocks, each of which is mapped and unmapped
  *   fragmented   one block in 64 is kept, the others are freed: no page can be given back
  *   stacks       4 threads that have used 1 MiB of their stacks
+ *   heap, maps   in all places: 2 MiB of bss, 1 of a file's private and 3 of its shared pages, 1 of the
+ *                stack; of blocks 4 and of mappings 24 MiB, or the other way round
  */
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define BLOCKS 20000
 #define PIECES 65536
 #define USED (1 << 20)
+#define MIB (1 << 20)
 
 static char *blocks[PIECES];
 static pthread_barrier_t all_there, all_done;
@@ -78,6 +82,33 @@ static void use_stacks(void)
         pthread_join(threads[i], NULL);
 }
 
+static void *map(size_t mib, int flags, int fd)
+{
+    void *p = mmap(NULL, mib * MIB, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+    if (p == MAP_FAILED)
+        abort();
+    return memset(p, 1, mib * MIB);
+}
+
+static __attribute__((noinline)) void use_places(int blocks_mib, int maps_mib)
+{
+    static char bss[2 * MIB];
+    char used[MIB];
+    FILE *file = tmpfile();
+
+    if (!file || ftruncate(fileno(file), 4 * MIB) != 0)
+        abort();
+    memset(bss, 1, sizeof(bss));
+    memset(used, 1, sizeof(used));
+    map(3, MAP_SHARED, fileno(file));
+    map(1, MAP_PRIVATE, fileno(file));
+    map((size_t)maps_mib, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    hold(blocks_mib * 16, MIB / 16 - 16);
+    __asm__ volatile("" : : "r"(used), "r"(bss) : "memory");
+    usleep(2500000);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -95,6 +126,10 @@ int main(int argc, char **argv)
         usleep(2500000);
     } else if (!strcmp(how, "stacks")) {
         use_stacks();
+    } else if (!strcmp(how, "heap")) {
+        use_places(24, 4);
+    } else if (!strcmp(how, "maps")) {
+        use_places(4, 24);
     }
     return 0;
 }
