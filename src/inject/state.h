@@ -71,12 +71,12 @@ struct memo {
 struct thread {            /* private memory, most of it never touched */
     uint64_t *cur, *limit; /* next word to write; look at the collector's tail there */
     uint64_t tick;         /* of the last record */
+    uint32_t session;      /* of the process, that its ring is of */
+    uint32_t generation;   /* of the modules; the caches below are for it */
     uintptr_t stack_low, stack_high;
     uint64_t *ring;
-    struct ring_slot *slot;
-    uint64_t lap;        /* words written in the laps before this one */
-    uint32_t session;    /* of the process, that its ring is of */
-    uint32_t generation; /* of the modules; the caches below are for it */
+    struct ring_slot *slot; /* so far what every event asks for: one line of the cache */
+    uint64_t lap;           /* words written in the laps before this one */
     int tid;
     uint32_t creator;    /* the stack that started it; 0: not known */
     uint64_t cpu_ns;     /* its CPU clock at its last sample */

@@ -30,7 +30,7 @@
 
 #define RING_ENV "TIDEMARK_RING"
 #define RING_NAME "tidemark-"            /* of the memory; the pid of the collector follows */
-#define RING_MAGIC 0x31474e4952454454ull /* "TDERING1" */
+#define RING_MAGIC 0x32474e4952454454ull /* "TDERING2" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
@@ -143,13 +143,13 @@ struct ring_control {
     uint32_t slots, words; /* RING_SLOTS, RING_WORDS: a check that both sides agree */
     uint64_t collector_pid;
     uint64_t origin_ns;                 /* CLOCK_MONOTONIC; ticks are relative to it */
-    _Alignas(64) _Atomic uint32_t mode; /* may change while programs run */
+    _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
+    _Atomic uint32_t mode;              /* may change while programs run; asked for with the tick */
     uint32_t depth;                     /* most frames of a stack */
     uint64_t sample_mean;               /* bytes */
     uint64_t sample_rate; /* of a process per second: beyond it the mean grows; 0: never */
     uint64_t cpu_ns;      /* CPU time of a thread between two samples */
     uint32_t wants;       /* enum ring_wants */
-    _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Alignas(64) _Atomic uint32_t next_process;
     _Atomic uint32_t no_slot; /* threads that found no free slot: nothing of them is recorded */
     _Alignas(64) _Atomic uint64_t free_slots[RING_SLOTS / 64];

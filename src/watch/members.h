@@ -31,6 +31,7 @@ struct collect {
     size_t claim_count;
     uint32_t unnumbered;      /* the number of the next process, when we began to look for claims */
     bool put_off[RING_SLOTS]; /* who came after that, to the next look */
+    uint64_t passed_ns;       /* when the last pass began */
     uint64_t looked_ns;       /* when we last asked who is alive */
     uint64_t waits_ns;        /* and why they wait */
     uint64_t flushed_ns;      /* and gave out what was held back */
