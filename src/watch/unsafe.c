@@ -2,6 +2,8 @@
 #include "watch/unsafe.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define WORDS_RUNNING 512u
@@ -117,18 +119,28 @@ static long waited_in(const struct user_regs_struct *x)
     return -1;
 }
 
+static bool is_file(int pid, uint64_t fd)
+{
+    struct stat s;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, (int)fd);
+    return stat(path, &s) < 0 || S_ISREG(s.st_mode);
+}
+
 /* How much of its stack must be free of unsafe code. Allocators and loaders wait for locks and for
  * files, never for anything else; their way into a lock is short. A thread that was running may be
  * in a function that they call: that is not far, either. Looking further would find what is left
  * over from calls long ago.
  */
-static size_t words_to_check(const struct user_regs_struct *x)
+static size_t words_to_check(int pid, const struct user_regs_struct *x)
 {
     switch (waited_in(x)) {
     case -1:
         return WORDS_RUNNING;
-    case SYS_futex:
     case SYS_read:
+        return is_file(pid, x->rdi) ? WORDS_LOCKED : 1;
+    case SYS_futex:
     case SYS_open:
     case SYS_openat:
         return WORDS_LOCKED;
@@ -142,7 +154,7 @@ bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
                          const struct user_regs_struct *x)
 {
     uint64_t words[WORDS_RUNNING];
-    size_t count = words_to_check(x);
+    size_t count = words_to_check(l->pid, x);
 
     if (is_unsafe(u, x->rip))
         return false;

@@ -21,6 +21,9 @@ MIB = 1 << 20
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 need_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can set this up")
+need_mounts = pytest.mark.skipif(
+    subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0,
+    reason="no mount namespaces here")
 
 
 def until(happens, what):

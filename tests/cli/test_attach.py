@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from running import NOBODY, PATIENCE, need_root, start, status, until
+from running import NOBODY, PATIENCE, need_mounts, need_root, start, status, until
 
 FIXTURES = (start,)
 
@@ -504,6 +504,7 @@ def test_one_of_another_user(run, tmp_path, target, program, attach, public, bui
 
 
 @need_root
+@need_mounts
 def test_one_that_does_not_see_our_files(target, tmp_path, build, totals, program, start):
     """In a mount namespace where the library is hidden: it gets a copy without a name."""
     tool = tmp_path / "tool"
@@ -524,6 +525,7 @@ def test_one_that_does_not_see_our_files(target, tmp_path, build, totals, progra
 
 
 @need_root
+@need_mounts
 def test_one_with_pids_of_its_own(run, tmp_path, target, program):
     inside = target("unshare", "-p", "-f", "--mount-proc", program("attachee"))
     inside.say("x", CALM)

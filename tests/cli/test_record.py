@@ -244,7 +244,7 @@ def test_names_are_in_the_trace(run, program, tmp_path):
 
 @pytest.mark.parametrize("command", [
     ["sqlite3", ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where "
-     "i < 3000) select count(distinct printf('%d', i * 7)) from n;"],
+     "i < 3000) select count(distinct printf('%d', i * 7)) from n;" + "select 1 + random();" * 900],
     ["/usr/bin/python3", "-c", "import json, threading; json.loads(json.dumps([[i] for i in range(999)]))"],
     ["gcc", "-O1", "-x", "c", "-c", "-o", "/dev/null", "/dev/null"],
 ], ids=["sqlite3", "python3", "gcc"])

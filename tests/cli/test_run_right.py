@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from running import (MIB, NOBODY, PATIENCE, Screen, attached, need_root, start,  # noqa: F401
-                     status, terminal, until, watching)
+from running import (MIB, NOBODY, PATIENCE, Screen, attached, need_mounts,  # noqa: F401
+                     need_root, start, status, terminal, until, watching)
 
 __all__ = ["start", "terminal"]  # fixtures that pytest finds here
 
@@ -456,10 +456,9 @@ def test_closed_pipe(tidemark):
 
 
 @need_root
+@need_mounts
 def test_recording_on_a_full_disk(tidemark, tmp_path):
     """In a mount namespace of its own, so that the machine sees nothing of it."""
-    if subprocess.run(["unshare", "-m", "true"], check=False, timeout=30).returncode:
-        pytest.skip("no mount namespaces here")
     script = ('mount -t tmpfs -o size=8k none "$1" && head -c 4096 /dev/zero > "$1/filler" && '
               'exec "$2" run --interval 1 --record "$1/r.tide" sh -c "sleep 0.5; exit 3"')
     done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", tmp_path, tidemark],
@@ -677,11 +676,10 @@ def test_watch_without_a_terminal(run):
 
 
 @need_root
+@need_mounts
 @pytest.mark.parametrize("count, named", [(5, ", out of memory"), (4, "")])
 def test_an_oom_kill_is_named(start, tidemark, count, named):
     """The kernel's counter is played by a file, in a mount namespace of its own."""
-    if subprocess.run(["unshare", "-m", "true"], check=False, timeout=30).returncode:
-        pytest.skip("no mount namespaces here")
     groups = dict(line.rstrip("\n").split(":")[1:] for line in open("/proc/self/cgroup"))
     v1 = "memory" in groups
     folder = "/sys/fs/cgroup" + ("/memory" + groups["memory"] if v1 else groups.get("", "/"))
