@@ -14,6 +14,7 @@ struct scope {
     uint32_t range_count;
     uint32_t next; /* index of the first behind it that is not inside it */
     bool named;
+    bool hidden;      /* one that is no function for those who wrote the call; once named */
     const char *name; /* once named, with the place of the call */
     const char *call_file;
     uint32_t call_line;

@@ -153,6 +153,18 @@ static uint64_t number_of(Dwarf_Die *die, unsigned int name)
     return value;
 }
 
+/* What a header wraps around a function of libc, to check its arguments, is marked as artificial. So
+ * are members that a C++ compiler adds, but where they are declared.
+ */
+static bool is_wrapper(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+
+    return dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
+           dwarf_formref_die(&attribute, &origin) && dwarf_hasattr(&origin, DW_AT_artificial);
+}
+
 static void name_scope(struct unit *unit, struct strings *strings, struct scope *s)
 {
     const char *mangled = unit->plain ? NULL : linkage_name(&s->die);
@@ -160,6 +172,7 @@ static void name_scope(struct unit *unit, struct strings *strings, struct scope 
     uint64_t file = number_of(&s->die, DW_AT_call_file);
 
     s->named = true;
+    s->hidden = line && is_wrapper(&s->die);
     s->name = readable(strings, mangled ? mangled : dwarf_diename(&s->die));
     s->call_line = line <= INT32_MAX ? (uint32_t)line : 0;
     s->call_file = line ? full_path(unit, strings, lines_file(unit, file)) : NULL;
@@ -204,7 +217,8 @@ static int names_in_unit(struct module *m, struct unit *unit, struct strings *st
         if (!s->named)
             name_scope(unit, strings, s);
         name.function = s->name;
-        out[n++] = name;
+        if (!s->hidden)
+            out[n++] = name;
         name = (struct resolved_name){.file = s->call_file, .line = s->call_line};
     }
     if (n == most)

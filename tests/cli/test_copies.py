@@ -47,8 +47,9 @@ def check(row, truth):
     assert row["per_second"] > 0
 
 
-def test_a_line_of_c(copies, target):
-    facts, rows, _ = copies("--copies", target("record/copies"), "much")
+@pytest.mark.parametrize("program", ["copies", "copies_fortified"])
+def test_a_line_of_c(copies, target, program):
+    facts, rows, _ = copies("--copies", target(f"record/{program}"), "much")
     assert "much" in rows[0]["site"] and "copies.c" in rows[0]["site"]
     check(rows[0], TRUTH)
     little = [r for r in rows if "little" in r["site"]]
