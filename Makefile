@@ -12,7 +12,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 all: setup $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet | { grep -v '^ninja: ' || :; }
+	@ninja -C $(BUILD) > $(BUILD)/build.log || { cat $(BUILD)/build.log; exit 1; }
 
 setup:
 	@tools/setup build

@@ -27,6 +27,7 @@
 
 static _Atomic int signal_used;
 static _Atomic bool signal_chosen;
+static _Atomic int owner;           /* the process whose handlers and timers these are */
 static _Atomic uint64_t sampled_ns; /* of all threads */
 
 static bool wanted(void) /* now or after a pause */
@@ -217,6 +218,17 @@ static void start(void)
     atomic_store(&signal_used, real.sigaction ? choose() : 0);
 }
 
+/* A forked child has our handler as it was, unless it has reset all signals before it comes here. */
+static void inherit(void)
+{
+    int number = cpu_signal(), pid = sys_pid();
+    struct sigaction now;
+
+    if (atomic_exchange(&owner, pid) != pid && number &&
+        (real.sigaction(number, NULL, &now) != 0 || now.sa_sigaction != on_signal))
+        atomic_store(&signal_used, choose());
+}
+
 void cpu_begin(struct thread *t)
 {
     int tid = sys_tid();
@@ -225,6 +237,7 @@ void cpu_begin(struct thread *t)
         return;
     if (!atomic_exchange(&signal_chosen, true))
         start();
+    inherit();
     atomic_store(&t->timer, 0);
     t->cpu_ns = used_ns();
     if (!cpu_signal())
@@ -261,23 +274,35 @@ static void release(int number)
     real.sigaction(number, &set, NULL);
 }
 
-/* All threads from this signal to another, or to none (0). */
-static void move_to(int next)
+static void move_one(struct thread *t, int next)
 {
-    for (struct thread *t = atomic_load(&process.threads); t; t = t->next) {
-        bool ran = atomic_load(&t->timer);
+    bool ran = atomic_load(&t->timer);
 
-        disarm(t);
-        if (ran && next)
-            arm(t, t->timer_tid, next);
-    }
+    disarm(t);
+    if (ran && next)
+        arm(t, t->timer_tid, next);
 }
 
+/* All threads from this signal to another, or to none (0). The others of a child that was just forked
+ * are its parent's.
+ */
+static void move_to(int next)
+{
+    struct thread *t = home.session ? atomic_load(&process.threads) : NULL;
+
+    if (!home.session && local.thread)
+        move_one(local.thread, next);
+    for (; t; t = t->next)
+        move_one(t, next);
+}
+
+/* A forked child may have no timer, and one of vfork has its parent's memory, not its handlers. */
 void cpu_yield(void)
 {
     int kept = errno, before = atomic_load(&signal_used), next;
 
-    if (!before || !home.session || !atomic_compare_exchange_strong(&signal_used, &before, 0))
+    if (!before || atomic_load(&owner) != sys_pid() ||
+        !atomic_compare_exchange_strong(&signal_used, &before, 0))
         return;
     next = choose();
     move_to(next);

@@ -95,6 +95,7 @@ void real_find(void)
     r.sigprocmask = (mask_function *)next("sigprocmask");
     r.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))next("sigaction");
     r.signal = (sighandler_t(*)(int, sighandler_t))next("signal");
+    r.sysv_signal = (sighandler_t(*)(int, sighandler_t))next("__sysv_signal");
     r.sigwait = (int (*)(const sigset_t *, int *))next("sigwait");
     r.sigwaitinfo = (int (*)(const sigset_t *, siginfo_t *))next("sigwaitinfo");
     r.sigtimedwait = (timedwait_function *)next("sigtimedwait");

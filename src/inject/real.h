@@ -52,7 +52,7 @@ struct real {
     create_function *pthread_create;
     mask_function *pthread_sigmask, *sigprocmask;
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-    sighandler_t (*signal)(int, sighandler_t);
+    sighandler_t (*signal)(int, sighandler_t), (*sysv_signal)(int, sighandler_t);
     int (*sigwait)(const sigset_t *, int *);
     int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     timedwait_function *sigtimedwait;

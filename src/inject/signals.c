@@ -88,6 +88,14 @@ EXPORT sighandler_t signal(int number, sighandler_t handler)
     return real_now()->signal(number, handler);
 }
 
+/* What `signal` is to those who ask for an old standard. */
+EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    if (number && number == cpu_signal())
+        cpu_yield();
+    return real_now()->sysv_signal(number, handler);
+}
+
 EXPORT int sigwait(const sigset_t *set, int *number)
 {
     sigset_t copy;

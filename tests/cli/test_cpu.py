@@ -120,6 +120,12 @@ def test_a_signal_on_its_way_does_not_kill_the_next_program(record, program, how
     assert (done.returncode, done.stdout) == (0, "survived\n")
 
 
+def test_children_that_reset_all_signals(record, cpu, program):
+    done = record(program("burns"), "resets")
+    assert (done.returncode, done.stdout) == (0, "survived\n")
+    assert cpu()[1]["pooled"]["total"] > 0
+
+
 def test_a_program_that_uses_all_signals(record, program):
     plain = subprocess.run([program("waits_all")], capture_output=True, text=True, timeout=60,
                            check=True)

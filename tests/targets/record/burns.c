@@ -4,9 +4,12 @@
  *   burns fork      the same in a child that never allocates
  *   burns masked    in a thread that blocks all signals
  *   burns dup       after closing every descriptor, and with the number that the next one gets
+ *   burns resets    in children that have reset all signals, forked and of vfork, and in a thread after
+ *                   them; "survived" if all end by themselves
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +82,53 @@ static void all(void)
     copies(400 * MS);
 }
 
+static void reset(bool old)
+{
+    for (int number = 1; number < 65; number++)
+        (old ? __sysv_signal : signal)(number, SIG_DFL);
+}
+
+static bool ends_well(pid_t child)
+{
+    int status;
+
+    return waitpid(child, &status, 0) == child && WIFEXITED(status);
+}
+
+static bool forked_survives(bool old)
+{
+    pid_t child = fork();
+
+    if (!child) {
+        reset(old);
+        free(malloc(10));
+        hot(60 * MS);
+        _exit(0);
+    }
+    return ends_well(child);
+}
+
+static bool vforked_survives(void)
+{
+    pid_t child = vfork();
+
+    if (!child) {
+        reset(false);
+        _exit(0);
+    }
+    return ends_well(child);
+}
+
+static bool resets(void)
+{
+    bool well;
+
+    hot(20 * MS);
+    well = forked_survives(false) && forked_survives(true) && vforked_survives();
+    starts_pool(NULL);
+    return well;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -103,6 +153,8 @@ int main(int argc, char **argv)
         printf("next %d\n", dup(1));
         return 0;
     }
+    if (!strcmp(how, "resets"))
+        return puts(resets() ? "survived" : "killed") < 0;
     all();
     starts_pool(NULL);
     return 0;
