@@ -8,6 +8,8 @@
 
 #define WORDS_RUNNING 512u
 #define WORDS_LOCKED 64u
+#define WORDS_NEAR 8u
+#define THREAD_TOP 1024u /* bytes below the thread's own data: where it was started */
 
 static void add_range(struct unsafe *u, uint64_t from, uint64_t to)
 {
@@ -73,10 +75,12 @@ static void add_functions(struct unsafe *u, const struct loaded_object *o)
  */
 void unsafe_find(struct unsafe *u, const struct loaded *l)
 {
-    u->count = 0;
+    *u = (struct unsafe){0};
     for (size_t i = 0; i < l->count; i++) {
         const struct loaded_object *o = &l->objects[i];
 
+        if (loaded_symbol(o, "gnu_get_libc_version"))
+            loaded_around(o, "__libc_start_main", &u->start.from, &u->start.to);
         if (loaded_symbol(o, "__tls_get_addr") || loaded_symbol(o, "tidemark_join"))
             add_range(u, o->code_from, o->code_to);
         else if (loaded_symbol(o, "gnu_get_libc_version") || i == 0)
@@ -149,6 +153,17 @@ static size_t words_to_check(int pid, const struct user_regs_struct *x)
     }
 }
 
+/* Is the word the end of the stack, beyond which the loader has left what it did before main? */
+static bool is_outermost(const struct unsafe *u, const struct loaded *l,
+                         const struct user_regs_struct *x, size_t i, uint64_t word)
+{
+    uint64_t at = x->rsp + i * 8;
+
+    if (word >= u->start.from && word < u->start.to && follows_a_call(l, word))
+        return true;
+    return i >= WORDS_NEAR && at < x->fs_base && at + THREAD_TOP > x->fs_base;
+}
+
 /* Anything there that looks like a return into unsafe code counts, even if it is an old one. */
 bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
                          const struct user_regs_struct *x)
@@ -160,7 +175,7 @@ bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
         return false;
     while (count && !loaded_read(l, x->rsp, words, count * 8))
         count /= 2; /* the stack ends earlier */
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !is_outermost(u, l, x, i, words[i]); i++)
         if (is_unsafe(u, words[i]) && follows_a_call(l, words[i]))
             return false;
     return true;

@@ -15,6 +15,7 @@ struct unsafe {
         uint64_t from, to;
     } ranges[UNSAFE_RANGES_MOST];
     size_t count;
+    struct unsafe_range start; /* what calls main: no frame is beyond it */
 };
 
 void unsafe_find(struct unsafe *u, const struct loaded *l);
