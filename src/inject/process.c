@@ -17,7 +17,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+#define NAME_BYTES 16 /* the kernel's */
 
 enum { UNKNOWN, STARTING, ABSENT, READY };
 
@@ -239,20 +242,24 @@ uint32_t process_number(void)
 
 void process_announce(struct thread *t)
 {
-    char path[RING_TEXT_MOST];
+    char text[RING_TEXT_MOST];
     uint64_t words[3];
     long bytes;
 
     if (atomic_exchange(&announced, true))
         return;
-    bytes = sys_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof(path), 0,
-                     0);
+    bytes = sys_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text,
+                     sizeof(text) - NAME_BYTES - 1, 0, 0);
     if (sys_failed(bytes))
         bytes = 0;
+    text[bytes++] = '\0';
+    memset(text + bytes, 0, NAME_BYTES);
+    sys_call(SYS_prctl, PR_GET_NAME, (long)(text + bytes), 0, 0, 0, 0);
+    bytes += (long)strnlen(text + bytes, NAME_BYTES);
     words[0] = (uint64_t)sys_pid() << 32 | process_number();
     words[1] = process.parent;
     words[2] = (uint64_t)bytes;
     buffer_now(t);
-    buffer_put(t, RING_PROCESS, words, 3, path, (size_t)bytes);
+    buffer_put(t, RING_PROCESS, words, 3, text, (size_t)bytes);
     python_tell(t);
 }

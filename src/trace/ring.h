@@ -58,8 +58,9 @@ enum ring_kind {
     RING_SAMPLE,    /* aux: origin; stack; bytes; the mean that it was drawn with */
     RING_UNFREE,    /* the FREE of this address was not carried out */
     RING_STACK,     /* number << 32 | frames << 5 | kind; frames, innermost first */
-    RING_PROCESS,   /* pid << 32 | process; parent process or 0; text bytes; text: its file */
-    RING_THREAD,    /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
+    RING_PROCESS, /* pid << 32 | process; parent process or 0; text bytes; text: its file, a NUL, its
+                       name */
+    RING_THREAD,  /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
                        started it, 0: not known */
     RING_THREAD_END,
     RING_MODULE, /* address: start; length; load bias; text bytes << 32 | build-id bytes; build-id in 4

@@ -321,6 +321,16 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
     return r->at - from;
 }
 
+const char *absorb_name(const char *text, size_t bytes)
+{
+    size_t file = strlen(text);
+    const char *base = strrchr(text, '/');
+
+    if (file < bytes && text[file + 1])
+        return text + file + 1;
+    return base ? base + 1 : text;
+}
+
 void absorb_process_free(struct absorb *a, struct absorb_process *p)
 {
     absorb_flush(a, p);

@@ -72,6 +72,9 @@ struct absorb {                /* of a trace */
     struct absorb_counts totals;
 };
 
+/* The name in the text of a PROCESS, which ends with a NUL after so many bytes. */
+const char *absorb_name(const char *text, size_t bytes);
+
 /* Read the ring up to the first record later than `until`, or its end; words that were read are
  * zero again. How many were.
  */

@@ -48,7 +48,8 @@ struct collect *collect_create(const struct collect_options *options, struct tra
 }
 
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, const char *file),
+                         uint64_t (*number)(void *context, int pid, const char *file,
+                                            const char *name),
                          void *context)
 {
     c->number = number;

@@ -18,12 +18,13 @@ static struct member *find_member(struct collect *c, uint32_t number)
     return intmap_get(&c->by_number, number, &at) ? (struct member *)(uintptr_t)at : NULL;
 }
 
-static struct member *new_member(struct collect *c, uint32_t number, uint32_t pid, const char *file)
+static struct member *new_member(struct collect *c, uint32_t number, uint32_t pid, const char *file,
+                                 const char *name)
 {
     struct member *m = memory_zeroed(sizeof(*m));
 
     m->said = number;
-    m->process.number = c->number ? (uint32_t)c->number(c->context, (int)pid, file) : number;
+    m->process.number = c->number ? (uint32_t)c->number(c->context, (int)pid, file, name) : number;
     m->process.pid = pid;
     m->process.stacks.process = m->process.number;
     m->process.file = memory_zeroed(1);
@@ -35,17 +36,18 @@ static struct member *new_member(struct collect *c, uint32_t number, uint32_t pi
     return m;
 }
 
-/* What a process says of itself in its first records: the process that forked it, and its file. */
+/* What a process says of itself in its first records: the process that forked it, its file and name. */
 struct announced {
     bool introduced; /* these records are in this ring: its first, if it has no other */
     uint32_t parent; /* 0: none */
-    char file[512];
+    char text[RING_TEXT_MOST + 1];
+    const char *name;
 };
 
 /* False: it has said nothing yet. */
 static bool read_announced(const uint64_t *words, struct announced *out)
 {
-    *out = (struct announced){0};
+    *out = (struct announced){.name = ""};
     for (unsigned int i = 0; i < 4; i++) {
         uint64_t first = atomic_load_explicit((_Atomic uint64_t *)&words[i], memory_order_acquire);
         uint64_t copy[RING_RECORD_MOST];
@@ -57,8 +59,8 @@ static bool read_announced(const uint64_t *words, struct announced *out)
         if ((first & 31) == RING_PROCESS && ringcopy(copy, &words[i], first, RING_WORDS - i)) {
             out->introduced = true;
             out->parent = (uint32_t)copy[2];
-            memcpy(out->file, &copy[4],
-                   copy[3] < sizeof(out->file) ? copy[3] : sizeof(out->file) - 1);
+            memcpy(out->text, &copy[4], copy[3]);
+            out->name = absorb_name(out->text, copy[3]);
         }
         return true;
     }
@@ -116,7 +118,7 @@ static void slot_seen(struct collect *c, uint32_t slot, bool alone)
     if (!m && !said.introduced && !alone)
         return;
     if (!m) {
-        m = new_member(c, s->process, s->pid, said.file);
+        m = new_member(c, s->process, s->pid, said.text, said.name);
         inherit(c, m, said.parent);
     }
     r = memory_zeroed(sizeof(*r));

@@ -36,8 +36,8 @@ struct collect {
     uint64_t waits_ns;        /* and why they wait */
     uint64_t flushed_ns;      /* and gave out what was held back */
     char environment[96];
-    uint64_t (*number)(void *context, int pid,
-                       const char *file); /* NULL: as the programs number themselves */
+    uint64_t (*number)(void *context, int pid, const char *file,
+                       const char *name); /* NULL: as the programs number themselves */
     void *context;
 };
 

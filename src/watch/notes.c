@@ -51,20 +51,19 @@ static bool take_process(struct absorb *a, struct absorb_ring *r, const uint64_t
     struct absorb_process *p = r->process;
     struct trace_process fields = {p->number, w[2], w[1] >> 32, 0, 0, 0, 0};
     uint64_t text = w[3];
-    const char *path = (const char *)(w + 4), *base;
+    const char *name;
 
     fields.born = w[2] ? TRACE_BORN_FORKED : TRACE_BORN_EXECED;
     free(p->file);
     p->file = memory_zeroed(text + 1);
-    memcpy(p->file, path, text);
+    memcpy(p->file, w + 4, text);
     p->first_ns = r->tick;
-    base = strrchr(p->file, '/');
-    base = base ? base + 1 : p->file;
     if (a->silent)
         return true;
     if (a->store) {
-        fields.name = trace_store_string(a->store, base, strlen(base));
-        fields.command = trace_store_string(a->store, p->file, text);
+        name = absorb_name(p->file, text);
+        fields.name = trace_store_string(a->store, name, strlen(name));
+        fields.command = trace_store_string(a->store, p->file, strlen(p->file));
     }
     put(a, TRACE_PROCESS, r->tick, &fields, 7);
     return true;

@@ -75,13 +75,14 @@ static void ended(void *context, const struct watch_process *p, enum trace_end h
     trace_store_put(r->store, TRACE_PROCESS_END, now, FIELDS(record), NULL, 0);
 }
 
-static void claimed(void *context, const struct watch_process *p, const char *file, bool renamed)
+static void claimed(void *context, const struct watch_process *p, const char *file,
+                    const char *renamed)
 {
     struct recorder *r = context;
 
     if (renamed)
-        trace_store_fact(r->store, TRACE_OF_PROCESS, (uint64_t)p->process, "ran", file,
-                         strlen(file));
+        trace_store_fact(r->store, TRACE_OF_PROCESS, (uint64_t)p->process, "ran", renamed,
+                         strlen(renamed));
     coverage_claimed(&r->coverage, (uint64_t)p->process, file);
 }
 

@@ -16,6 +16,7 @@
 #define PENDING_MOST 4096
 #define PENDING_NS 2000000000u /* a parent that lives this long has been sampled */
 #define VERSION_WITH_TGID 12
+#define TGID_AT 368u /* in the record; headers older than the kernel do not know it */
 
 struct taskstats_pending {
     struct tree_end end;
@@ -182,12 +183,17 @@ static void retry_pending(struct taskstats_reader *s, struct tree *t)
 static void take(struct taskstats_reader *s, struct tree *t, const struct nlattr *a)
 {
     size_t len = a->nla_len - NLA_HDRLEN;
+    const char *record = (const char *)a + NLA_HDRLEN;
     struct taskstats r = {0};
     struct tree_end end;
     char name[TS_COMM_LEN + 1] = "";
+    uint32_t tgid;
 
-    memcpy(&r, (const char *)a + NLA_HDRLEN, len < sizeof(r) ? len : sizeof(r));
-    if (r.version < VERSION_WITH_TGID || r.ac_pid != r.ac_tgid)
+    memcpy(&r, record, len < sizeof(r) ? len : sizeof(r));
+    if (r.version < VERSION_WITH_TGID || len < TGID_AT + sizeof(tgid))
+        return;
+    memcpy(&tgid, record + TGID_AT, sizeof(tgid));
+    if (r.ac_pid != tgid)
         return;
     memcpy(name, r.ac_comm, TS_COMM_LEN);
     end = (struct tree_end){

@@ -44,8 +44,9 @@ struct tree;
 struct tree_events {
     void (*born)(void *context, const struct tree *t, struct watch_process *p, enum trace_born how);
     void (*ended)(void *context, const struct watch_process *p, enum trace_end how, int status);
-    /* `renamed`: it was born under the name of what it has become since, by exec. */
-    void (*claimed)(void *context, const struct watch_process *p, const char *file, bool renamed);
+    /* `renamed`: its name, if it was born under that of what it has become since, by exec; or NULL. */
+    void (*claimed)(void *context, const struct watch_process *p, const char *file,
+                    const char *renamed);
 };
 
 struct tree {
@@ -101,9 +102,9 @@ void tree_settle(struct tree *t);
 void tree_ended(struct tree *t, const struct tree_end *end);
 
 /* The number in the trace of a process that has begun to record itself: of an incarnation that has
- * not done so before. `file` is what it ran then; should it be gone already, its name.
+ * not done so before. `file` is what it ran then; `name` is its name, should it be gone already.
  */
-uint64_t tree_claim(struct tree *t, int pid, const char *file);
+uint64_t tree_claim(struct tree *t, int pid, const char *file, const char *name);
 
 /* Whether a living process has become another program than the one that forked it, for sure. */
 bool tree_is_image(const struct tree *t, const struct watch_process *p);

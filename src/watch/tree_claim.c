@@ -10,12 +10,12 @@
 #include <string.h>
 
 /* A process that ended before it could be read; what it ran is known. */
-static int add_gone(struct tree *t, int pid, const char *file)
+static int add_gone(struct tree *t, int pid, const char *name)
 {
     int index = tree_all_add(t, pid, t->all_count ? 0 : -1);
 
     t->all[index].died_ns = t->now_ns;
-    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", tree_name_in(file));
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name);
     if (t->events) {
         t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
         t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
@@ -24,7 +24,7 @@ static int add_gone(struct tree *t, int pid, const char *file)
 }
 
 static uint64_t claim(struct tree *t, const struct watch_process *p, int number, const char *file,
-                      bool renamed)
+                      const char *renamed)
 {
     struct watch_process then = *p;
 
@@ -68,9 +68,9 @@ static void note_unseen_exec(struct tree *t, int index)
     tree_new_incarnation(t, index);
 }
 
-static bool has_name(const struct watch_process *p, const char *file)
+static bool has_name(const struct watch_process *p, const char *name)
 {
-    return strncmp(p->name, tree_name_in(file), sizeof(p->name) - 1) == 0;
+    return strncmp(p->name, name, sizeof(p->name) - 1) == 0;
 }
 
 /* What it runs cannot be asked any more: its memory is gone. */
@@ -97,18 +97,17 @@ static bool has_unseen_file(const struct tree *t, int index, const char *file)
            strncmp(t->live[t->live_of[from]].file, tree_name_in(file), TREE_FILE - 1) != 0;
 }
 
-uint64_t tree_claim(struct tree *t, int pid, const char *file)
+uint64_t tree_claim(struct tree *t, int pid, const char *file, const char *name)
 {
     int index = tree_index_of(t, pid), before;
     bool moved = false, renamed;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
         moved = has_moved_on(pid, file);
-        index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED,
-                               moved || is_over(pid) ? tree_name_in(file) : NULL);
+        index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED, moved || is_over(pid) ? name : NULL);
         if (index < 0) {
             moved = false;
-            index = add_gone(t, pid, file);
+            index = add_gone(t, pid, name);
         }
     } else if (t->live_of[index] >= 0) {
         struct tree_live *l = &t->live[t->live_of[index]];
@@ -122,16 +121,16 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file)
     before = t->all[index].before;
     t->all[index].before = 0;
     if (before && (moved || has_run(t, index, file)))
-        return claim(t, &t->all[index], before, file, false); /* its exec was seen first */
+        return claim(t, &t->all[index], before, file, NULL); /* its exec was seen first */
     if (t->sources[index] & CLAIMED) { /* one that came and went by exec between two looks */
         if (moved || is_over(pid))
-            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", tree_name_in(file));
+            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name);
         tree_new_incarnation(t, index);
     }
     t->sources[index] |= CLAIMED;
     before = t->all[index].process;
-    renamed = (moved && !has_name(&t->all[index], file)) || has_unseen_file(t, index, file);
+    renamed = (moved && !has_name(&t->all[index], name)) || has_unseen_file(t, index, file);
     if (moved)
         note_unseen_exec(t, index);
-    return claim(t, &t->all[index], before, file, renamed);
+    return claim(t, &t->all[index], before, file, renamed ? name : NULL);
 }

@@ -319,12 +319,12 @@ static bool somebody_dies(const struct tree *t)
     return false;
 }
 
-static uint64_t number_process(void *context, int pid, const char *file)
+static uint64_t number_process(void *context, int pid, const char *file, const char *name)
 {
     struct tree *t = context;
 
     t->now_ns = watcher_mono();
-    return tree_claim(t, pid, file);
+    return tree_claim(t, pid, file, name);
 }
 
 /* What outlives the command, and what ends with it: orphans that are about to be ours to wait for. */

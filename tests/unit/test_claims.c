@@ -19,12 +19,13 @@ static struct collect *collector;
 static struct ring_control *control;
 static char told[256]; /* the files of those that were numbered, in that order */
 
-static uint64_t number(void *context, int pid, const char *file)
+static uint64_t number(void *context, int pid, const char *file, const char *name)
 {
     static uint64_t last;
 
     (void)context;
     (void)pid;
+    CHECK(strcmp(name, "") != 0);
     snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s;", file);
     return ++last;
 }
