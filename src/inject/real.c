@@ -37,16 +37,14 @@ static bool is_early(const void *p)
 static void *early_alloc(size_t size)
 {
     size_t need = (size + 31) & ~(size_t)15, at; /* the size stands before the block */
-    char *p;
 
     if (size > EARLY_BYTES)
         return NULL;
     at = atomic_fetch_add(&early_used, need);
     if (at + need > EARLY_BYTES)
         return NULL;
-    p = early + at + 16;
-    memcpy(p - 16, &size, sizeof(size));
-    return p;
+    memcpy(early + at, &size, sizeof(size));
+    return early + at + 16;
 }
 
 typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
