@@ -17,6 +17,12 @@ static void add_range(struct unsafe *u, uint64_t from, uint64_t to)
         u->ranges[u->count++] = (struct unsafe_range){from, to};
 }
 
+static void add_calling(struct unsafe *u, const struct loaded_object *o)
+{
+    if (u->calling_count < UNSAFE_RANGES_MOST)
+        u->calling[u->calling_count++] = (struct unsafe_range){o->code_from, o->code_to};
+}
+
 static void add_functions(struct unsafe *u, const struct loaded_object *o)
 {
     static const char *const names[] = {"malloc",
@@ -78,6 +84,7 @@ void unsafe_find(struct unsafe *u, const struct loaded *l)
     *u = (struct unsafe){0};
     for (size_t i = 0; i < l->count; i++) {
         const struct loaded_object *o = &l->objects[i];
+        size_t before = u->count;
 
         if (loaded_symbol(o, "gnu_get_libc_version"))
             loaded_around(o, "__libc_start_main", &u->start.from, &u->start.to);
@@ -87,15 +94,22 @@ void unsafe_find(struct unsafe *u, const struct loaded *l)
             add_functions(u, o);
         else if (loaded_symbol(o, "malloc"))
             add_range(u, o->code_from, o->code_to);
+        if (u->count > before)
+            add_calling(u, o);
     }
+}
+
+static bool is_in(const struct unsafe_range *ranges, size_t count, uint64_t pc)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pc >= ranges[i].from && pc < ranges[i].to)
+            return true;
+    return false;
 }
 
 static bool is_unsafe(const struct unsafe *u, uint64_t pc)
 {
-    for (size_t i = 0; i < u->count; i++)
-        if (pc >= u->ranges[i].from && pc < u->ranges[i].to)
-            return true;
-    return false;
+    return is_in(u->ranges, u->count, pc);
 }
 
 static bool follows_a_call(const struct loaded *l, uint64_t pc)
@@ -134,14 +148,15 @@ static bool is_file(int pid, uint64_t fd)
 
 /* How much of its stack must be free of unsafe code. Allocators and loaders wait for locks and for
  * files, never for anything else; their way into a lock is short. A thread that was running may be
- * in a function that they call: that is not far, either. Looking further would find what is left
- * over from calls long ago.
+ * in a function of the same object that they call: that is not far, either. Of other code the loader
+ * calls what resolves a symbol, directly; what it calls else may load a library. Looking further would
+ * find what is left over from calls long ago.
  */
-static size_t words_to_check(int pid, const struct user_regs_struct *x)
+static size_t words_to_check(const struct unsafe *u, int pid, const struct user_regs_struct *x)
 {
     switch (waited_in(x)) {
     case -1:
-        return WORDS_RUNNING;
+        return is_in(u->calling, u->calling_count, x->rip) ? WORDS_RUNNING : WORDS_NEAR;
     case SYS_read:
         return is_file(pid, x->rdi) ? WORDS_LOCKED : 1;
     case SYS_futex:
@@ -169,7 +184,7 @@ bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
                          const struct user_regs_struct *x)
 {
     uint64_t words[WORDS_RUNNING];
-    size_t count = words_to_check(l->pid, x);
+    size_t count = words_to_check(u, l->pid, x);
 
     if (is_unsafe(u, x->rip))
         return false;

@@ -15,7 +15,9 @@ struct unsafe {
         uint64_t from, to;
     } ranges[UNSAFE_RANGES_MOST];
     size_t count;
-    struct unsafe_range start; /* what calls main: no frame is beyond it */
+    struct unsafe_range start;                       /* what calls main: no frame is beyond it */
+    struct unsafe_range calling[UNSAFE_RANGES_MOST]; /* all code of the objects that those are in */
+    size_t calling_count;
 };
 
 void unsafe_find(struct unsafe *u, const struct loaded *l);
