@@ -32,7 +32,8 @@ struct collect *collect_create(const struct collect_options *options, struct tra
 const char *collect_environment(const struct collect *c);
 
 /* Let somebody else number the processes and tell of them: `number` is called once for each
- * incarnation that has begun to record itself, with the file that it runs and its name. Before the command starts.
+ * incarnation that has begun to record itself, with the file that it runs and its name. Before the
+ * command starts.
  */
 void collect_numbered_by(struct collect *c,
                          uint64_t (*number)(void *context, int pid, const char *file,
