@@ -1,7 +1,7 @@
 """Memory from the kernel: mappings.py grown|reserved|file. None of it is heap.
 
 grown: 8 MiB that mremap makes 64 MiB; reserved: 8 GiB, never touched, beside 32 MiB of heap; file:
-512 MiB of a file, of which one page is read.
+512 MiB of a file, of which 16 MiB are read: most memory is resident then.
 """
 
 import mmap
@@ -29,7 +29,7 @@ def file():
     f = tempfile.TemporaryFile()
     f.truncate(512 << 20)
     m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-    return m, m[0]
+    return m, sum(m[i] for i in range(0, 16 << 20, 4096))
 
 
 kept = {"grown": grown, "reserved": reserved, "file": file}[sys.argv[1]]()
