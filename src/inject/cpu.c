@@ -23,6 +23,7 @@
 #define SIGNAL_FIRST 58
 #define SIGNAL_LAST 44
 #define INTERVAL_LEAST_NS 1000000u
+#define SETTLE_NS 10000000u
 #define SAMPLES_AIM 2000 /* the interval grows from there so that there are about so many samples */
 
 static _Atomic int signal_used;
@@ -55,16 +56,21 @@ static uint64_t interval_now(void)
     return now < most ? now : most;
 }
 
-/* The first signal comes at any time of an interval, so that short threads are seen as well. */
-static void set_timer(struct thread *t, int id)
+static void set_timer(struct thread *t, int id, uint64_t first)
 {
-    uint64_t ns = interval_now(), first = (sys_now_ns() * 0x9e3779b97f4a7c15u >> 20) % ns + 1;
+    uint64_t ns = interval_now();
     struct itimerspec rhythm = {
         .it_interval = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)},
         .it_value = {(time_t)(first / 1000000000u), (long)(first % 1000000000u)}};
 
     t->timer_ns = ns;
     sys_call(SYS_timer_settime, id, 0, (long)&rhythm, 0, 0, 0);
+}
+
+/* The first signal comes at any time of an interval, so that short threads are seen as well. */
+static uint64_t any_time(void)
+{
+    return (sys_now_ns() * 0x9e3779b97f4a7c15u >> 20) % interval_now() + 1;
 }
 
 static void arm(struct thread *t, int tid, int number)
@@ -76,7 +82,7 @@ static void arm(struct thread *t, int tid, int number)
     event._sigev_un._tid = tid;
     if (sys_failed(sys_call(SYS_timer_create, clock, (long)&event, (long)&id, 0, 0, 0)))
         return;
-    set_timer(t, id);
+    set_timer(t, id, any_time());
     t->timer_tid = tid;
     atomic_store(&t->timer, id + 1);
 }
@@ -105,7 +111,7 @@ static void slow_down(struct thread *t)
     int id = atomic_load(&t->timer);
 
     if (id && interval_now() >= t->timer_ns * 5 / 4)
-        set_timer(t, id - 1);
+        set_timer(t, id - 1, any_time());
 }
 
 /* What is used during a pause is nobody's. */
@@ -195,14 +201,18 @@ static int choose(void)
     return 0;
 }
 
-/* A thread may have inherited a mask with the signal in it: that is then what the program sees. */
+/* A thread may have inherited a mask with the signal in it: that is then what the program sees. One
+ * that was borrowed gets its own mask back.
+ */
 static void unblock(int number)
 {
     uint64_t ours = 1ull << (number - 1), before = 0;
 
-    sys_call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&ours, (long)&before, sizeof(before), 0, 0);
-    if (before & ours)
-        local.masked = 1;
+    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&before, sizeof(before), 0, 0);
+    if (before == RING_BORROWED_MASK || !(before & ours))
+        return;
+    sys_call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&ours, 0, sizeof(ours), 0, 0);
+    local.masked = 1;
 }
 
 int cpu_signal(void)
@@ -244,6 +254,20 @@ void cpu_begin(struct thread *t)
         return;
     unblock(cpu_signal());
     arm(t, tid, cpu_signal());
+}
+
+/* Its timer begins anew, and what it has sent is taken back. */
+void cpu_settle(void)
+{
+    struct thread *t = local.thread;
+    int number = cpu_signal(), id = t ? atomic_load(&t->timer) : 0;
+    uint64_t ours = number ? 1ull << (number - 1) : 0;
+    struct timespec at_once = {0, 0};
+
+    if (!number || !id)
+        return;
+    set_timer(t, id - 1, SETTLE_NS);
+    sys_call(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof(ours), 0, 0);
 }
 
 void cpu_end(struct thread *t)

@@ -17,6 +17,11 @@
 void cpu_begin(struct thread *t);
 void cpu_end(struct thread *t);
 
+/* The thread was borrowed, perhaps from a wait that our hooks know nothing of: it shall be back there
+ * before its first sample comes.
+ */
+void cpu_settle(void);
+
 /* In a forked child, whose timers are gone, before its first record. */
 void cpu_forked(void);
 

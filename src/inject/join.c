@@ -26,6 +26,7 @@ EXPORT int tidemark_join(const char *ring)
             failed = TIDEMARK_JOIN_THREAD;
         }
         pymem_start();
+        cpu_settle();
     }
     errno = kept;
     return failed;

@@ -120,6 +120,13 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
                   RING_WANTS_WAITS = 8,
 };
 
+/* The signals that a thread has blocked while it is borrowed to join: all but those that a fault causes
+ * (7, 11, 4, 8, 5, 31), which undo their handlers where they are blocked, and SIGKILL and SIGSTOP.
+ */
+#define RING_BORROWED_MASK                                                                         \
+    (~(1ull << 6 | 1ull << 10 | 1ull << 3 | 1ull << 7 | 1ull << 4 | 1ull << 30 | 1ull << 8 |       \
+       1ull << 18))
+
 enum ring_mark {
     RING_MARK_MOMENT,
     RING_MARK_STEP,

@@ -11,6 +11,7 @@
  */
 #include "watch/remote.h"
 
+#include "trace/ring.h"
 #include "watch/unsafe.h"
 
 #include <dirent.h>
@@ -209,12 +210,9 @@ static bool save(struct remote *r)
 
 static bool block_signals(const struct remote *r)
 {
-    static const int forced[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
-    uint64_t all = ~0ull;
+    uint64_t mask = RING_BORROWED_MASK;
 
-    for (size_t i = 0; i < sizeof(forced) / sizeof(forced[0]); i++)
-        all &= ~(1ull << (forced[i] - 1)); /* blocked, one of them would undo its handler */
-    return ptrace(PTRACE_SETSIGMASK, r->tid, (void *)sizeof(all), &all) == 0;
+    return ptrace(PTRACE_SETSIGMASK, r->tid, (void *)sizeof(mask), &mask) == 0;
 }
 
 /* 1: borrowed; 0: not now; -1: never, errno says why. */

@@ -169,6 +169,16 @@ static void *wait_for_ever(void *which)
     return NULL;
 }
 
+/* The thread that was borrowed to attach has its signals as before. */
+static void check_signals(void)
+{
+    sigset_t blocked;
+
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    if (!sigisemptyset(&blocked))
+        early++;
+}
+
 /* One way of waiting alone, in the only thread, until there is input. */
 static int wait_alone(const char *name)
 {
@@ -182,6 +192,7 @@ static int wait_alone(const char *name)
 
             (void)block; /* lost */
             waits[i].once();
+            check_signals();
         }
         printf("interrupted %d early %d\n", interrupted, early);
         return 0;
