@@ -111,12 +111,12 @@ CHECKED(memmove_chk)
 CHECKED(mempcpy_chk)
 
 const struct got_hook copies_hooks[COPIES_HOOKS] = {
-    {"memcpy", (uintptr_t)our_memcpy},
-    {"memmove", (uintptr_t)our_memmove},
-    {"mempcpy", (uintptr_t)our_mempcpy},
-    {"__memcpy_chk", (uintptr_t)our_memcpy_chk},
-    {"__memmove_chk", (uintptr_t)our_memmove_chk},
-    {"__mempcpy_chk", (uintptr_t)our_mempcpy_chk},
+    {.name = "memcpy", .ours = (uintptr_t)our_memcpy},
+    {.name = "memmove", .ours = (uintptr_t)our_memmove},
+    {.name = "mempcpy", .ours = (uintptr_t)our_mempcpy},
+    {.name = "__memcpy_chk", .ours = (uintptr_t)our_memcpy_chk},
+    {.name = "__memmove_chk", .ours = (uintptr_t)our_memmove_chk},
+    {.name = "__mempcpy_chk", .ours = (uintptr_t)our_mempcpy_chk},
 };
 
 uintptr_t copies_real(size_t hook)

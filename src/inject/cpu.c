@@ -9,6 +9,7 @@
 #include "inject/buffer.h"
 #include "inject/process.h"
 #include "inject/real.h"
+#include "inject/restart.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
 #include "inject/where.h"
@@ -158,6 +159,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         not_ours(number);
         return;
     }
+    restart_note(context);
     if (local.busy || local.ended)
         return;
     local.quiet = 1;

@@ -10,17 +10,23 @@
 #include "inject/copies.h"
 #include "inject/elf.h"
 #include "inject/real.h"
+#include "inject/restart.h"
 #include "inject/state.h"
 #include "inject/sys.h"
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
+#include <threads.h>
 #include <unistd.h>
 
 #define OBJECTS_MOST 4096u
@@ -33,9 +39,13 @@ void free_aligned_sized(void *p, size_t alignment, size_t size);
 
 static void *look_up(void *handle, const char *name);
 
-#define HOOK(name)                                                                                 \
+#define HOOK(function)                                                                             \
     {                                                                                              \
-#name, (uintptr_t)name                                                                     \
+        .name = #function, .ours = (uintptr_t)(function)                                           \
+    }
+#define LIBC(function)                                                                             \
+    {                                                                                              \
+        .name = #function, .ours = (uintptr_t)(function), .of_libc = true                          \
     }
 static const struct got_hook hooks[] = {
     HOOK(malloc),
@@ -47,14 +57,18 @@ static const struct got_hook hooks[] = {
     HOOK(memalign),
     HOOK(valloc),
     HOOK(pvalloc),
+    HOOK(reallocarray),
+    HOOK(free_sized),
+    HOOK(free_aligned_sized),
     HOOK(mmap),
+    HOOK(mmap64),
     HOOK(munmap),
     HOOK(mremap),
     HOOK(brk),
     HOOK(sbrk),
     HOOK(dlopen),
     HOOK(dlmopen),
-    {"dlsym", (uintptr_t)look_up},
+    {.name = "dlsym", .ours = (uintptr_t)look_up},
     HOOK(dlclose),
     HOOK(pthread_create),
     HOOK(pthread_sigmask),
@@ -67,55 +81,38 @@ static const struct got_hook hooks[] = {
     HOOK(sigtimedwait),
     HOOK(signalfd),
     HOOK(pthread_getattr_np),
-    /* from here on such that go to one of the above */
-    HOOK(reallocarray),
-    HOOK(mmap64),
-    HOOK(free_sized),
-    HOOK(free_aligned_sized),
+    LIBC(poll),
+    LIBC(__poll_chk),
+    LIBC(ppoll),
+    LIBC(__ppoll_chk),
+    LIBC(select),
+    LIBC(pselect),
+    LIBC(nanosleep),
+    LIBC(clock_nanosleep),
+    LIBC(thrd_sleep),
+    LIBC(sleep),
+    LIBC(usleep),
+    LIBC(sem_timedwait),
+    LIBC(sem_clockwait),
+    LIBC(pause),
+    LIBC(sigsuspend),
+    LIBC(msgrcv),
+    LIBC(msgsnd),
 };
 #undef HOOK
-
-/* The fields of `real` that the first of these fill, in the same order. */
-static uintptr_t *const fields[] = {
-    (uintptr_t *)&real.malloc,
-    (uintptr_t *)&real.free,
-    (uintptr_t *)&real.calloc,
-    (uintptr_t *)&real.realloc,
-    (uintptr_t *)&real.posix_memalign,
-    (uintptr_t *)&real.aligned_alloc,
-    (uintptr_t *)&real.memalign,
-    (uintptr_t *)&real.valloc,
-    (uintptr_t *)&real.pvalloc,
-    (uintptr_t *)&real.mmap,
-    (uintptr_t *)&real.munmap,
-    (uintptr_t *)&real.mremap,
-    (uintptr_t *)&real.brk,
-    (uintptr_t *)&real.sbrk,
-    (uintptr_t *)&real.dlopen,
-    (uintptr_t *)&real.dlmopen,
-    (uintptr_t *)&real.dlsym,
-    (uintptr_t *)&real.dlclose,
-    (uintptr_t *)&real.pthread_create,
-    (uintptr_t *)&real.pthread_sigmask,
-    (uintptr_t *)&real.sigprocmask,
-    (uintptr_t *)&real.sigaction,
-    (uintptr_t *)&real.signal,
-    (uintptr_t *)&real.sysv_signal,
-    (uintptr_t *)&real.sigwait,
-    (uintptr_t *)&real.sigwaitinfo,
-    (uintptr_t *)&real.sigtimedwait,
-    (uintptr_t *)&real.signalfd,
-    (uintptr_t *)&real.pthread_getattr_np,
-};
+#undef LIBC
 
 /* Not the loader's own answer but ours, as it would be had we been there first. */
 static OUTLINE void *look_up_ours(void *handle, const char *name)
 {
     void *found = real.dlsym(handle, name);
 
-    for (size_t i = 0; found && i < sizeof(fields) / sizeof(fields[0]); i++)
-        if ((uintptr_t)found == *fields[i])
+    for (size_t i = 0; found && i < HOOKS; i++) {
+        const uintptr_t *field = real_field(hooks[i].name);
+
+        if (field && (uintptr_t)found == *field)
             return (void *)hooks[i].ours;
+    }
     return found;
 }
 
@@ -300,22 +297,29 @@ static void note(const struct link_map *map, unsigned int place)
     add(&noted, map);
 }
 
-/* The first object in the order of loading that defines a function is the one that all use. */
+/* The first object in the order of loading that defines a function is the one that all use. What has
+ * the name of a function of libc only may be something else altogether, if it is not libc's.
+ */
 static void find_reals(const struct link_map *first)
 {
+    bool foreign[HOOKS] = {false}, libc;
     struct elf e;
 
     memset(space.reals, 0, sizeof(space.reals));
     for (const struct link_map *map = first; map; map = map->l_next) {
         if (is_ours(map) || !elf_open(&e, map))
             continue;
+        libc = elf_find(&e, "gnu_get_libc_version");
         for (size_t i = 0; i < space.count; i++) {
             uintptr_t found = elf_find(&e, space.hooks[i].name);
 
             space.alone[i] = found ? !space.reals[i] : space.alone[i];
             space.reals[i] = space.reals[i] ? space.reals[i] : found;
+            foreign[i] |= found && !libc && space.hooks[i].of_libc;
         }
     }
+    for (size_t i = 0; i < space.count; i++)
+        space.reals[i] = foreign[i] ? 0 : space.reals[i];
 }
 
 static bool is_home(const struct link_map *map, uintptr_t function)
@@ -419,9 +423,12 @@ static int find_all(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)info, (void)size, (void)context;
     enter_space(_r_debug.r_map, 0);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        if (space.reals[i])
-            atomic_store((_Atomic uintptr_t *)fields[i], space.reals[i]);
+    for (size_t i = 0; i < HOOKS; i++) {
+        uintptr_t *field = real_field(hooks[i].name);
+
+        if (field && space.reals[i])
+            atomic_store((_Atomic uintptr_t *)field, space.reals[i]);
+    }
     return 1;
 }
 
@@ -448,7 +455,7 @@ void got_copies(void)
         copying_hooks[i] = copies_hooks[i];
         copying.reals[i] = copies_real(i);
     }
-    copying_hooks[COPIES_HOOKS] = (struct got_hook){"dlsym", (uintptr_t)look_up};
+    copying_hooks[COPIES_HOOKS] = (struct got_hook){.name = "dlsym", .ours = (uintptr_t)look_up};
     copying.reals[COPIES_HOOKS] = (uintptr_t)real.dlsym;
     copying.hooks = copying_hooks;
     copying.count = COPIES_HOOKS + 1;

@@ -16,6 +16,7 @@
 struct got_hook {
     const char *name;
     uintptr_t ours;
+    bool of_libc; /* a name that others may have for something else: nothing is done then */
 };
 
 /* Where a namespace of its own leads: functions that go to the allocator there. */

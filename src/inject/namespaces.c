@@ -79,9 +79,9 @@ SPACE(1)
 SPACE(2)
 SPACE(3)
 
-#define HOOK(name, n)                                                                              \
+#define HOOK(function, n)                                                                          \
     {                                                                                              \
-#name, (uintptr_t)name##_##n                                                               \
+        .name = #function, .ours = (uintptr_t)function##_##n                                       \
     }
 #define HOOKS(n)                                                                                   \
     {                                                                                              \

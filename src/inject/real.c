@@ -47,13 +47,72 @@ static void *early_alloc(size_t size)
     return early + at + 16;
 }
 
-typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
-                           const posix_spawnattr_t *, char *const[], char *const[]);
-
-static void *next(const char *name)
-{
-    return dlsym(RTLD_NEXT, name);
-}
+/* Where in `real` the function of a name belongs. */
+#define AS(name, field)                                                                            \
+    {                                                                                              \
+        name, offsetof(struct real, field)                                                         \
+    }
+#define FIND(name) AS(#name, name)
+static const struct {
+    const char *name;
+    size_t at;
+} names[] = {
+    FIND(malloc),
+    FIND(free),
+    FIND(calloc),
+    FIND(realloc),
+    FIND(posix_memalign),
+    FIND(aligned_alloc),
+    FIND(memalign),
+    FIND(valloc),
+    FIND(pvalloc),
+    FIND(mmap),
+    FIND(munmap),
+    FIND(mremap),
+    FIND(brk),
+    FIND(sbrk),
+    FIND(dlopen),
+    FIND(dlmopen),
+    FIND(dlsym),
+    FIND(dlclose),
+    FIND(pthread_getattr_np),
+    FIND(prctl),
+    FIND(syscall),
+    FIND(execve),
+    FIND(execvpe),
+    FIND(fexecve),
+    FIND(execveat),
+    FIND(posix_spawn),
+    FIND(posix_spawnp),
+    FIND(memmove),
+    FIND(pthread_create),
+    FIND(pthread_sigmask),
+    FIND(sigprocmask),
+    FIND(sigaction),
+    FIND(signal),
+    AS("__sysv_signal", sysv_signal),
+    FIND(sigwait),
+    FIND(sigwaitinfo),
+    FIND(sigtimedwait),
+    FIND(signalfd),
+    FIND(poll),
+    AS("__poll_chk", poll_chk),
+    FIND(ppoll),
+    AS("__ppoll_chk", ppoll_chk),
+    FIND(select),
+    FIND(pselect),
+    FIND(nanosleep),
+    FIND(clock_nanosleep),
+    FIND(thrd_sleep),
+    FIND(sleep),
+    FIND(usleep),
+    FIND(sem_timedwait),
+    FIND(sem_clockwait),
+    FIND(pause),
+    FIND(sigsuspend),
+    FIND(msgrcv),
+    FIND(msgsnd),
+};
 
 void real_find(void)
 {
@@ -61,46 +120,24 @@ void real_find(void)
 
     if (atomic_exchange(&looking, true))
         return;
-    r.malloc = (void *(*)(size_t))next("malloc");
-    r.calloc = (void *(*)(size_t, size_t))next("calloc");
-    r.realloc = (void *(*)(void *, size_t))next("realloc");
-    r.posix_memalign = (int (*)(void **, size_t, size_t))next("posix_memalign");
-    r.aligned_alloc = (void *(*)(size_t, size_t))next("aligned_alloc");
-    r.memalign = (void *(*)(size_t, size_t))next("memalign");
-    r.valloc = (void *(*)(size_t))next("valloc");
-    r.pvalloc = (void *(*)(size_t))next("pvalloc");
-    r.mmap = (void *(*)(void *, size_t, int, int, int, off_t))next("mmap");
-    r.munmap = (int (*)(void *, size_t))next("munmap");
-    r.mremap = (void *(*)(void *, size_t, size_t, int, ...))next("mremap");
-    r.brk = (int (*)(void *))next("brk");
-    r.sbrk = (void *(*)(intptr_t))next("sbrk");
-    r.dlopen = (void *(*)(const char *, int))next("dlopen");
-    r.dlmopen = (void *(*)(Lmid_t, const char *, int))next("dlmopen");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        void *found = dlsym(RTLD_NEXT, names[i].name);
+
+        memcpy((char *)&r + names[i].at, &found, sizeof(found));
+    }
     r.dlsym = dlsym;
-    r.dlclose = (int (*)(void *))next("dlclose");
-    r.pthread_getattr_np = (int (*)(pthread_t, pthread_attr_t *))next("pthread_getattr_np");
-    r.prctl = (int (*)(int, ...))next("prctl");
-    r.syscall = (long (*)(long, ...))next("syscall");
-    r.execve = (int (*)(const char *, char *const[], char *const[]))next("execve");
-    r.execvpe = (int (*)(const char *, char *const[], char *const[]))next("execvpe");
-    r.fexecve = (int (*)(int, char *const[], char *const[]))next("fexecve");
-    r.execveat = (int (*)(int, const char *, char *const[], char *const[], int))next("execveat");
-    r.posix_spawn = (spawn_function *)next("posix_spawn");
-    r.posix_spawnp = (spawn_function *)next("posix_spawnp");
-    r.memmove = (void *(*)(void *, const void *, size_t))next("memmove");
-    r.pthread_create = (create_function *)next("pthread_create");
-    r.pthread_sigmask = (mask_function *)next("pthread_sigmask");
-    r.sigprocmask = (mask_function *)next("sigprocmask");
-    r.sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))next("sigaction");
-    r.signal = (sighandler_t(*)(int, sighandler_t))next("signal");
-    r.sysv_signal = (sighandler_t(*)(int, sighandler_t))next("__sysv_signal");
-    r.sigwait = (int (*)(const sigset_t *, int *))next("sigwait");
-    r.sigwaitinfo = (int (*)(const sigset_t *, siginfo_t *))next("sigwaitinfo");
-    r.sigtimedwait = (timedwait_function *)next("sigtimedwait");
-    r.signalfd = (int (*)(int, const sigset_t *, int))next("signalfd");
-    late_free = (void (*)(void *))next("free");
-    r.free = atomic_load(&early_used) ? after_early_free : late_free;
+    late_free = r.free;
+    if (atomic_load(&early_used))
+        r.free = after_early_free;
     real = r;
+}
+
+uintptr_t *real_field(const char *name)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i].name, name) == 0)
+            return (uintptr_t *)((char *)&real + names[i].at);
+    return NULL;
 }
 
 /* free for a process in which dlsym had to allocate. */

@@ -7,12 +7,16 @@
 #define INJECT_REAL_H
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/select.h>
 #include <sys/types.h>
+#include <time.h>
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int mask_function(int, const sigset_t *, sigset_t *);
@@ -57,11 +61,29 @@ struct real {
     int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     timedwait_function *sigtimedwait;
     int (*signalfd)(int, const sigset_t *, int);
+    int (*poll)(struct pollfd *, nfds_t, int);
+    int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
+    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+    int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+    int (*nanosleep)(const struct timespec *, struct timespec *);
+    int (*clock_nanosleep)(clockid_t, int, const struct timespec *, struct timespec *);
+    int (*thrd_sleep)(const struct timespec *, struct timespec *);
+    unsigned int (*sleep)(unsigned int);
+    int (*usleep)(useconds_t);
+    int (*sem_timedwait)(sem_t *, const struct timespec *);
+    int (*sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
+    int (*pause)(void);
+    int (*sigsuspend)(const sigset_t *);
+    ssize_t (*msgrcv)(int, void *, size_t, long, int);
+    int (*msgsnd)(int, const void *, size_t, int);
 };
 
 extern struct real real __attribute__((visibility("hidden")));
 
 void real_find(void);
+uintptr_t *real_field(const char *name); /* NULL: none of that name */
 
 /* For the functions that are called rarely: found before their first call. */
 static inline const struct real *real_now(void)

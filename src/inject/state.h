@@ -122,6 +122,7 @@ struct local {             /* TLS */
     uint8_t muted;  /* another allocator is at work, whose blocks are told by themselves */
     uint8_t turns;  /* allocations in exact mode, to look at something once in a while */
     uint8_t masked; /* the program believes that it has blocked our signal */
+    uint8_t cut;    /* a sample has ended a wait of the thread, see restart.h */
     const struct birth *birth; /* while the thread begins, else NULL */
 };
 

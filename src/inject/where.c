@@ -20,12 +20,21 @@ void where_start(void)
     copy_low = copy_high = 0;
 }
 
-/* In a system call the counter stands after the instruction, or on it when the call is made again. */
-static bool in_kernel(uintptr_t pc)
+static bool is_known(uintptr_t pc)
 {
-    if (pc % PAGE < 2 || pc % PAGE > PAGE - 2)
-        return false;
-    return !memcmp((const char *)pc - 2, SYSCALL, 2) || !memcmp((const char *)pc, SYSCALL, 2);
+    struct dl_find_object o;
+
+    return _dl_find_object((void *)pc, &o) == 0;
+}
+
+bool where_after_call(uintptr_t pc)
+{
+    return pc % PAGE >= 2 && is_known(pc) && !memcmp((const char *)pc - 2, SYSCALL, 2);
+}
+
+bool where_at_call(uintptr_t pc)
+{
+    return pc % PAGE <= PAGE - 2 && is_known(pc) && !memcmp((const char *)pc, SYSCALL, 2);
 }
 
 /* Libraries that the interpreter itself works with. We are one while a hook passes a call on. */
@@ -60,7 +69,7 @@ unsigned int where_sort(struct thread *t, uintptr_t pc)
     bool known = _dl_find_object((void *)pc, &o) == 0;
     unsigned int copies = pc >= copy_low && pc < copy_high ? RING_CPU_COPY : 0u;
 
-    if (known && in_kernel(pc))
+    if (where_after_call(pc) || where_at_call(pc)) /* there when the call is made again */
         return RING_CPU_SYSTEM;
     return copies |
            (is_python(t, pc, known ? o.dlfo_link_map : NULL) ? RING_CPU_PYTHON : RING_CPU_NATIVE);

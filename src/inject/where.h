@@ -7,6 +7,10 @@
 /* Before the first sample. */
 void where_start(void);
 
+/* Is the instruction before it a system call, or the one that it stands on? */
+bool where_after_call(uintptr_t pc);
+bool where_at_call(uintptr_t pc);
+
 /* Of an interrupted instruction: enum ring_cpu and its flags. In the handler, after
  * unwind_interrupted.
  */

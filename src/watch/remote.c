@@ -216,7 +216,7 @@ static bool block_signals(const struct remote *r)
 }
 
 /* 1: borrowed; 0: not now; -1: never, errno says why. */
-static int try_thread(struct remote *r, const struct unsafe *u, int tid)
+static int try_thread(struct remote *r, struct unsafe *u, int tid)
 {
     r->tid = tid;
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(long)PTRACE_O_TRACESYSGOOD) < 0)
@@ -235,7 +235,7 @@ static int try_thread(struct remote *r, const struct unsafe *u, int tid)
     return 0;
 }
 
-static int try_all(struct remote *r, const struct unsafe *u, int worst)
+static int try_all(struct remote *r, struct unsafe *u, int worst)
 {
     char path[64];
     struct dirent *e;

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define WORDS_RUNNING 512u
 #define WORDS_LOCKED 64u
 #define WORDS_NEAR 8u
+#define LOOKS_MOST 20u   /* some milliseconds apart */
 #define THREAD_TOP 1024u /* bytes below the thread's own data: where it was started */
 
 static void add_range(struct unsafe *u, uint64_t from, uint64_t to)
@@ -76,6 +78,25 @@ static void add_functions(struct unsafe *u, const struct loaded_object *o)
             add_range(u, from, to);
 }
 
+/* Functions of our library that wait for the program, and hold nothing meanwhile. */
+static void add_waits(struct unsafe *u, const struct loaded_object *o)
+{
+    static const char *const names[] = {
+        "poll",       "__poll_chk", "ppoll",         "__ppoll_chk",   "select", "pselect",
+        "nanosleep",  "thrd_sleep", "sleep",         "usleep",        "pause",  "clock_nanosleep",
+        "sigsuspend", "msgrcv",     "sem_timedwait", "sem_clockwait", "msgsnd"};
+
+    for (size_t i = 0; i < o->symbol_count; i++) {
+        const struct loaded_symbol *f = &o->symbols[i];
+        bool waits = false;
+
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+            waits |= strcmp(f->name, names[k]) == 0;
+        if (waits && u->waits_count < UNSAFE_RANGES_MOST)
+            u->waits[u->waits_count++] = (struct unsafe_range){f->at, f->at + f->bytes};
+    }
+}
+
 /* The loader, our own library, the allocator and what creates threads and processes in libc, and an
  * allocator that the program has instead.
  */
@@ -94,6 +115,8 @@ void unsafe_find(struct unsafe *u, const struct loaded *l)
             add_functions(u, o);
         else if (loaded_symbol(o, "malloc"))
             add_range(u, o->code_from, o->code_to);
+        if (loaded_symbol(o, "tidemark_join"))
+            add_waits(u, o);
         if (u->count > before)
             add_calling(u, o);
     }
@@ -107,9 +130,26 @@ static bool is_in(const struct unsafe_range *ranges, size_t count, uint64_t pc)
     return false;
 }
 
+/* The system call that a thread was waiting in when it was stopped; -1: it was running. */
+static long waited_in(const struct user_regs_struct *x)
+{
+    static const int left_by[] = {EINTR, 512, 513, 514, 516}; /* ERESTARTSYS and its kin */
+
+    for (size_t i = 0; i < sizeof(left_by) / sizeof(left_by[0]); i++)
+        if ((int64_t)x->orig_rax >= 0 && (int64_t)x->rax == -left_by[i])
+            return (long)x->orig_rax;
+    return -1;
+}
+
+/* Code of the program itself that is running, called by nobody whom we know. */
+static bool is_program(const struct unsafe *u, const struct user_regs_struct *x)
+{
+    return waited_in(x) < 0 && !is_in(u->calling, u->calling_count, x->rip);
+}
+
 static bool is_unsafe(const struct unsafe *u, uint64_t pc)
 {
-    return is_in(u->ranges, u->count, pc);
+    return is_in(u->ranges, u->count, pc) && !is_in(u->waits, u->waits_count, pc);
 }
 
 static bool follows_a_call(const struct loaded *l, uint64_t pc)
@@ -124,17 +164,6 @@ static bool follows_a_call(const struct loaded *l, uint64_t pc)
         if (b[8 - n] == 0xff && (b[8 - n + 1] >> 3 & 7) == 2)
             return true;
     return false;
-}
-
-/* The system call that a thread was waiting in when it was stopped; -1: it was running. */
-static long waited_in(const struct user_regs_struct *x)
-{
-    static const int left_by[] = {EINTR, 512, 513, 514, 516}; /* ERESTARTSYS and its kin */
-
-    for (size_t i = 0; i < sizeof(left_by) / sizeof(left_by[0]); i++)
-        if ((int64_t)x->orig_rax >= 0 && (int64_t)x->rax == -left_by[i])
-            return (long)x->orig_rax;
-    return -1;
 }
 
 static bool is_file(int pid, uint64_t fd)
@@ -156,7 +185,7 @@ static size_t words_to_check(const struct unsafe *u, int pid, const struct user_
 {
     switch (waited_in(x)) {
     case -1:
-        return is_in(u->calling, u->calling_count, x->rip) ? WORDS_RUNNING : WORDS_NEAR;
+        return is_program(u, x) ? WORDS_NEAR : WORDS_RUNNING;
     case SYS_read:
         return is_file(pid, x->rdi) ? WORDS_LOCKED : 1;
     case SYS_futex:
@@ -179,19 +208,32 @@ static bool is_outermost(const struct unsafe *u, const struct loaded *l,
     return i >= WORDS_NEAR && at < x->fs_base && at + THREAD_TOP > x->fs_base;
 }
 
+/* Has the word stood there for so long that what is running can be nothing that the loader calls to
+ * resolve a symbol? Then it is left over from an earlier call.
+ */
+static bool is_left_over(struct unsafe *u, uint64_t at, uint64_t word)
+{
+    struct unsafe_word *w = &u->words[at / 8 % UNSAFE_WORDS];
+
+    if (w->at != at || w->word != word)
+        *w = (struct unsafe_word){.at = at, .word = word};
+    return ++w->seen > LOOKS_MOST;
+}
+
 /* Anything there that looks like a return into unsafe code counts, even if it is an old one. */
-bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
-                         const struct user_regs_struct *x)
+bool unsafe_is_elsewhere(struct unsafe *u, const struct loaded *l, const struct user_regs_struct *x)
 {
     uint64_t words[WORDS_RUNNING];
     size_t count = words_to_check(u, l->pid, x);
+    bool program = is_program(u, x);
 
     if (is_unsafe(u, x->rip))
         return false;
     while (count && !loaded_read(l, x->rsp, words, count * 8))
         count /= 2; /* the stack ends earlier */
     for (size_t i = 0; i < count && !is_outermost(u, l, x, i, words[i]); i++)
-        if (is_unsafe(u, words[i]) && follows_a_call(l, words[i]))
+        if (is_unsafe(u, words[i]) && follows_a_call(l, words[i]) &&
+            !(program && is_left_over(u, x->rsp + i * 8, words[i])))
             return false;
     return true;
 }

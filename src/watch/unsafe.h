@@ -9,6 +9,7 @@
 #include <sys/user.h>
 
 #define UNSAFE_RANGES_MOST 64
+#define UNSAFE_WORDS 64
 
 struct unsafe {
     struct unsafe_range {
@@ -18,12 +19,18 @@ struct unsafe {
     struct unsafe_range start;                       /* what calls main: no frame is beyond it */
     struct unsafe_range calling[UNSAFE_RANGES_MOST]; /* all code of the objects that those are in */
     size_t calling_count;
+    struct unsafe_range waits[UNSAFE_RANGES_MOST]; /* in the midst of it, and yet safe */
+    size_t waits_count;
+    struct unsafe_word { /* what has kept us from threads that run */
+        uint64_t at, word;
+        unsigned int seen;
+    } words[UNSAFE_WORDS];
 };
 
 void unsafe_find(struct unsafe *u, const struct loaded *l);
 
 /* Is a stopped thread with these registers clear of it? */
-bool unsafe_is_elsewhere(const struct unsafe *u, const struct loaded *l,
+bool unsafe_is_elsewhere(struct unsafe *u, const struct loaded *l,
                          const struct user_regs_struct *x);
 
 #endif

@@ -134,6 +134,23 @@ def test_a_program_that_uses_all_signals(record, program):
     assert "others 0" in plain.stdout
 
 
+@pytest.mark.parametrize("name", ["cut_waits", "cut_waits_fortified"])
+def test_a_sample_ends_no_wait(record, program, name):
+    plain = subprocess.run([program(name)], capture_output=True, text=True, timeout=60, check=True)
+    done = record(program(name))
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    if done.stderr == "samples 0\n":
+        pytest.skip("the kernel does not tell a process its timers (/proc/self/timers)")
+    assert plain.stdout.count("whole, in time, errno kept; a signal: Interrupted") == 12
+
+
+def test_nor_does_one_that_meets_a_stop(record, program):
+    command = [program("cut_waits"), "stops"]
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = record(*command)
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+
+
 def test_none_is_asked_for(record, run, program, tmp_path):
     trace = tmp_path / "t.tide"
     run("record", "-q", "--no-cpu", "-o", trace, program("burns"), "masked")
