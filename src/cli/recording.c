@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -79,16 +80,41 @@ static uint64_t origin_of(const struct trace_store *s)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - trace_store_now(s);
 }
 
+/* From 5.9 on, a timer on a CPU clock is looked at when a thread returns from the kernel. Before that,
+ * its signal comes into the midst of waits, reads and writes, and ends them.
+ */
+static bool samples_end_calls(void)
+{
+    struct utsname system;
+    int major, minor;
+
+    return uname(&system) == 0 && sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+           (major < 5 || (major == 5 && minor < 9));
+}
+
+/* Those who name an interval, or want nothing else, get their samples. */
+static bool wants_cpu(const struct recording *r)
+{
+    if (r->no_cpu || r->cpu_ns || r->cpu_only || !samples_end_calls())
+        return !r->no_cpu;
+    if (!r->quiet)
+        fprintf(stderr,
+                "tidemark: CPU time is not sampled: before Linux 5.9 a sample can end a wait "
+                "of the program; --cpu-interval 10ms takes samples all the same\n");
+    return false;
+}
+
 int recording_open(const struct recording *r, const char *path, struct watch_options *w,
                    struct err *err)
 {
+    bool cpu = wants_cpu(r);
     struct collect_options how = {.mode = r->cpu_only ? RING_NO_HEAP
                                         : r->exact    ? RING_EXACT
                                                       : RING_SAMPLED,
                                   .sample_mean = r->sample_mean,
                                   .depth = (uint32_t)r->depth,
                                   .wants = (r->native ? 0u : RING_WANTS_PYTHON) |
-                                           (r->no_cpu ? 0u : RING_WANTS_CPU) | RING_WANTS_WAITS |
+                                           (cpu ? RING_WANTS_CPU : 0u) | RING_WANTS_WAITS |
                                            (r->copies ? RING_WANTS_COPIES : 0u),
                                   .cpu_ns = r->cpu_ns};
     const char *mode = r->cpu_only ? "no" : r->exact ? "exact" : "sampled";
@@ -106,7 +132,7 @@ int recording_open(const struct recording *r, const char *path, struct watch_opt
         return err->code = EXIT_OWN, -1;
     }
     trace_store_fact(w->store, TRACE_OF_RUN, 0, "recorded", mode, strlen(mode));
-    if (!r->no_cpu)
+    if (cpu)
         trace_store_fact(w->store, TRACE_OF_RUN, 0, "cpu", "sampled", 7);
     if (r->copies)
         trace_store_fact(w->store, TRACE_OF_RUN, 0, "copies", "sampled", 7);

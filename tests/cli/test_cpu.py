@@ -1,7 +1,9 @@
 """CPU sampling against programs that know where their CPU time went, and that use signals."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -149,6 +151,21 @@ def test_nor_does_one_that_meets_a_stop(record, program):
     plain = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     done = record(*command)
     assert (done.returncode, done.stdout) == (0, plain.stdout)
+
+
+@pytest.mark.skipif(not shutil.which("setarch"), reason="no setarch here")
+def test_an_old_kernel_ends_calls_for_samples(run, program, tmp_path, tidemark):
+    old = ["setarch", os.uname().machine, "--uname-2.6"]
+    if subprocess.run([*old, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("the version of the kernel cannot be feigned here")
+    trace = tmp_path / "t.tide"
+    for how, samples in (["-q"], False), ([], False), (["--cpu-interval", "10ms"], True):
+        done = subprocess.run([*old, tidemark, "record", *how, "-o", trace, program("burns")],
+                              capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0
+        assert ("CPU time is not sampled: before Linux 5.9" in done.stderr) == (not how)
+        said = run("report", trace, "cpu").stdout
+        assert ("holds no CPU samples" in said) == (not samples)
 
 
 def test_none_is_asked_for(record, run, program, tmp_path):
