@@ -1,4 +1,4 @@
-/* waits - see restart.h. */
+/* restart - see restart.h. */
 #include "inject/restart.h"
 
 #include "inject/cpu.h"

@@ -1,4 +1,4 @@
-/* waits - calls that the kernel repeats by itself after a stop, but ends with EINTR once a handler has
+/* restart - calls that the kernel repeats by itself after a stop, but ends with EINTR once a handler has
  * run, whatever that handler asked for. One that a sample has ended is made again, for what is left
  * of its time: the program does not see it.
  *
