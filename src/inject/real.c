@@ -50,12 +50,18 @@ static void *early_alloc(size_t size)
 /* Where in `real` the function of a name belongs. */
 #define AS(name, field)                                                                            \
     {                                                                                              \
-        name, offsetof(struct real, field)                                                         \
+        name, offsetof(struct real, field), NULL                                                   \
     }
 #define FIND(name) AS(#name, name)
+/* Of two, the one that programs are linked with: RTLD_NEXT gives the oldest before glibc 2.36. */
+#define FIND_OF(version, name)                                                                     \
+    {                                                                                              \
+#name, offsetof(struct real, name), version                                                \
+    }
 static const struct {
     const char *name;
     size_t at;
+    const char *version;
 } names[] = {
     FIND(malloc),
     FIND(free),
@@ -82,8 +88,8 @@ static const struct {
     FIND(execvpe),
     FIND(fexecve),
     FIND(execveat),
-    FIND(posix_spawn),
-    FIND(posix_spawnp),
+    FIND_OF("GLIBC_2.15", posix_spawn),
+    FIND_OF("GLIBC_2.15", posix_spawnp),
     FIND(memmove),
     FIND(pthread_create),
     FIND(pthread_sigmask),
@@ -114,6 +120,13 @@ static const struct {
     FIND(msgsnd),
 };
 
+static void *find(const char *name, const char *version)
+{
+    void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
+    return found ? found : dlsym(RTLD_NEXT, name);
+}
+
 void real_find(void)
 {
     struct real r = {0};
@@ -121,7 +134,7 @@ void real_find(void)
     if (atomic_exchange(&looking, true))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        void *found = dlsym(RTLD_NEXT, names[i].name);
+        void *found = find(names[i].name, names[i].version);
 
         memcpy((char *)&r + names[i].at, &found, sizeof(found));
     }

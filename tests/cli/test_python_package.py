@@ -196,6 +196,8 @@ def wheel(tmp_path_factory):
         pytest.skip("pip is not installed")
     assert done.returncode == 0, done.stderr
     made, = source.glob("*.whl")
+    if made.name.startswith("UNKNOWN"):
+        pytest.skip("setuptools is older than pyproject.toml asks for, and reads nothing of it")
     assert made.name.endswith("-py3-none-any.whl")
     return made
 

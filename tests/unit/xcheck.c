@@ -41,17 +41,21 @@ static size_t walk_again(struct thread *t, struct caller c)
     return walk_frames(&w, 1, process.depth);
 }
 
+/* We name the instruction after an interrupted one, as for calls; libunwind that one, and some of its
+ * versions do so for calls, too.
+ */
+static bool same_place(uint64_t ours, const void *theirs)
+{
+    return ours == (uintptr_t)theirs || ours == (uintptr_t)theirs + 1;
+}
+
 static bool same(const uint64_t *ours, size_t n, void **theirs, int m)
 {
     if (n != (size_t)m)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t theirs_i = (uintptr_t)theirs[i];
-
-        /* We name the instruction after an interrupted one, as for calls; libunwind that one. */
-        if (ours[i] != theirs_i && ours[i] != theirs_i + 1)
+    for (size_t i = 0; i < n; i++)
+        if (!same_place(ours[i], theirs[i]))
             return false;
-    }
     return true;
 }
 
@@ -66,7 +70,7 @@ uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rb
     all++;
     if (stacks_number(t, t->frames, n) != number && bad_memo++ < 3)
         show("memo", t->frames, n, NULL, 0);
-    while (skip < m && (uintptr_t)theirs[skip] != pc)
+    while (skip < m && !same_place(pc, theirs[skip]))
         skip++;
     for (size_t i = 0; i < n; i++)
         guess |= (t->frames[i] & RING_FRAME_GUESSED) != 0;
