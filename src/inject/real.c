@@ -48,15 +48,15 @@ static void *early_alloc(size_t size)
 }
 
 /* Where in `real` the function of a name belongs. */
-#define AS(name, field)                                                                            \
+#define AS(text, field)                                                                            \
     {                                                                                              \
-        name, offsetof(struct real, field), NULL                                                   \
+        .name = (text), .at = offsetof(struct real, field)                                         \
     }
-#define FIND(name) AS(#name, name)
+#define FIND(function) AS(#function, function)
 /* Of two, the one that programs are linked with: RTLD_NEXT gives the oldest before glibc 2.36. */
-#define FIND_OF(version, name)                                                                     \
+#define FIND_OF(wanted, function)                                                                  \
     {                                                                                              \
-#name, offsetof(struct real, name), version                                                \
+        .name = #function, .at = offsetof(struct real, function), .version = (wanted)              \
     }
 static const struct {
     const char *name;

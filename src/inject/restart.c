@@ -52,6 +52,7 @@ void restart_note(const ucontext_t *at)
 struct wait {
     uint64_t from; /* by the clock that costs least; 0: nobody takes samples */
     int kept;
+    bool repeated;
 };
 
 static inline uint64_t coarse_ns(void)
@@ -70,32 +71,39 @@ static inline struct wait begin(void)
     return w;
 }
 
-/* After each attempt: has a sample ended it? */
-static inline bool again(const struct wait *w, bool interrupted)
+/* After each attempt that was interrupted or not: has a sample ended it? */
+static inline bool again(struct wait *w, bool interrupted)
 {
     bool ours = local.cut && interrupted;
 
     local.cut = 0;
-    if (unlikely(ours))
+    if (unlikely(ours)) {
         errno = w->kept;
+        w->repeated = true;
+    }
     return ours;
+}
+
+static inline bool failed_again(struct wait *w, long result)
+{
+    return again(w, result < 0 && errno == EINTR);
 }
 
 static uint64_t rest_ns(const struct wait *w, uint64_t whole)
 {
-    uint64_t gone = w->from ? coarse_ns() - w->from : 0;
+    uint64_t gone = w->from && w->repeated ? coarse_ns() - w->from : 0;
 
     gone = gone > COARSE_NS ? gone - COARSE_NS : 0;
     return gone < whole ? whole - gone : 0;
 }
 
-/* What is left of a time that the kernel has read, and so is there. */
+/* What is left of a time: all of it at first. Later the kernel has read it, so it is there. */
 static const struct timespec *rest(const struct wait *w, const struct timespec *whole,
                                    struct timespec *left)
 {
     uint64_t ns;
 
-    if (!whole || whole->tv_sec >= LONGEST_S)
+    if (!w->repeated || !whole || whole->tv_sec >= LONGEST_S)
         return whole;
     ns = rest_ns(w, (uint64_t)whole->tv_sec * SECOND_NS + (uint64_t)whole->tv_nsec);
     *left = (struct timespec){(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
@@ -104,8 +112,9 @@ static const struct timespec *rest(const struct wait *w, const struct timespec *
 
 static int rest_ms(const struct wait *w, int whole)
 {
-    return whole <= 0 ? whole
-                      : (int)((rest_ns(w, (uint64_t)whole * 1000000u) + 999999u) / 1000000u);
+    if (!w->repeated || whole <= 0)
+        return whole;
+    return (int)((rest_ns(w, (uint64_t)whole * 1000000u) + 999999u) / 1000000u);
 }
 
 /* ---- for descriptors ---- */
@@ -113,20 +122,22 @@ static int rest_ms(const struct wait *w, int whole)
 EXPORT int poll(struct pollfd *fds, nfds_t count, int ms)
 {
     struct wait w = begin();
-    int result = real_now()->poll(fds, count, ms);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.poll(fds, count, rest_ms(&w, ms));
+    do
+        result = real_now()->poll(fds, count, rest_ms(&w, ms));
+    while (failed_again(&w, result));
     return result;
 }
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t room)
 {
     struct wait w = begin();
-    int result = real_now()->poll_chk(fds, count, ms, room);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.poll_chk(fds, count, rest_ms(&w, ms), room);
+    do
+        result = real_now()->poll_chk(fds, count, rest_ms(&w, ms), room);
+    while (failed_again(&w, result));
     return result;
 }
 
@@ -135,10 +146,11 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
 {
     struct wait w = begin();
     struct timespec left;
-    int result = real_now()->ppoll(fds, count, time, mask);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.ppoll(fds, count, rest(&w, time, &left), mask);
+    do
+        result = real_now()->ppoll(fds, count, rest(&w, time, &left), mask);
+    while (failed_again(&w, result));
     return result;
 }
 
@@ -147,10 +159,11 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *
 {
     struct wait w = begin();
     struct timespec left;
-    int result = real_now()->ppoll_chk(fds, count, time, mask, room);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.ppoll_chk(fds, count, rest(&w, time, &left), mask, room);
+    do
+        result = real_now()->ppoll_chk(fds, count, rest(&w, time, &left), mask, room);
+    while (failed_again(&w, result));
     return result;
 }
 
@@ -158,10 +171,11 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *
 EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *time)
 {
     struct wait w = begin();
-    int result = real_now()->select(count, in, out, odd, time);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.select(count, in, out, odd, time);
+    do
+        result = real_now()->select(count, in, out, odd, time);
+    while (failed_again(&w, result));
     return result;
 }
 
@@ -170,10 +184,11 @@ EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *odd, const struct
 {
     struct wait w = begin();
     struct timespec left;
-    int result = real_now()->pselect(count, in, out, odd, time, mask);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.pselect(count, in, out, odd, rest(&w, time, &left), mask);
+    do
+        result = real_now()->pselect(count, in, out, odd, rest(&w, time, &left), mask);
+    while (failed_again(&w, result));
     return result;
 }
 
@@ -190,10 +205,11 @@ EXPORT int nanosleep(const struct timespec *time, struct timespec *remaining)
 {
     struct wait w = begin();
     struct timespec next, left;
-    int result = real_now()->nanosleep(time, &left);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.nanosleep(rest(&w, time, &next), &left);
+    do
+        result = real_now()->nanosleep(rest(&w, time, &next), &left);
+    while (failed_again(&w, result));
     tell(remaining, &left, result < 0 && errno == EINTR);
     return result;
 }
@@ -202,10 +218,11 @@ EXPORT int thrd_sleep(const struct timespec *time, struct timespec *remaining)
 {
     struct wait w = begin();
     struct timespec next, left;
-    int result = real_now()->thrd_sleep(time, &left);
+    int result;
 
-    while (again(&w, result == -1))
-        result = real.thrd_sleep(rest(&w, time, &next), &left);
+    do
+        result = real_now()->thrd_sleep(rest(&w, time, &next), &left);
+    while (again(&w, result == -1));
     tell(remaining, &left, result == -1);
     return result;
 }
@@ -215,7 +232,7 @@ static const struct timespec *rest_of_clock(const struct wait *w, clockid_t cloc
                                             const struct timespec *time,
                                             const struct timespec *left, struct timespec *next)
 {
-    if (flags & TIMER_ABSTIME)
+    if (!w->repeated || flags & TIMER_ABSTIME)
         return time;
     if (clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID)
         return rest(w, time, next);
@@ -228,11 +245,12 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 {
     struct wait w = begin();
     struct timespec next, left;
-    int error = real_now()->clock_nanosleep(clock, flags, time, &left);
+    int error;
 
-    while (again(&w, error == EINTR))
-        error = real.clock_nanosleep(clock, flags,
-                                     rest_of_clock(&w, clock, flags, time, &left, &next), &left);
+    do
+        error = real_now()->clock_nanosleep(
+            clock, flags, rest_of_clock(&w, clock, flags, time, &left, &next), &left);
+    while (again(&w, error == EINTR));
     tell(remaining, &left, error == EINTR && !(flags & TIMER_ABSTIME));
     return error;
 }
@@ -240,10 +258,11 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 EXPORT int usleep(useconds_t us)
 {
     struct wait w = begin();
-    int result = real_now()->usleep(us);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.usleep((useconds_t)(rest_ns(&w, (uint64_t)us * 1000) / 1000));
+    do
+        result = real_now()->usleep((useconds_t)(rest_ns(&w, (uint64_t)us * 1000) / 1000));
+    while (failed_again(&w, result));
     return result;
 }
 
@@ -264,59 +283,65 @@ EXPORT unsigned int sleep(unsigned int seconds)
 EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 {
     struct wait w = begin();
-    int result = real_now()->sem_timedwait(semaphore, until);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.sem_timedwait(semaphore, until);
+    do
+        result = real_now()->sem_timedwait(semaphore, until);
+    while (failed_again(&w, result));
     return result;
 }
 
 EXPORT int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
 {
     struct wait w = begin();
-    int result = real_now()->sem_clockwait(semaphore, clock, until);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.sem_clockwait(semaphore, clock, until);
+    do
+        result = real_now()->sem_clockwait(semaphore, clock, until);
+    while (failed_again(&w, result));
     return result;
 }
 
 EXPORT ssize_t msgrcv(int queue, void *message, size_t size, long type, int flags)
 {
     struct wait w = begin();
-    ssize_t result = real_now()->msgrcv(queue, message, size, type, flags);
+    ssize_t result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.msgrcv(queue, message, size, type, flags);
+    do
+        result = real_now()->msgrcv(queue, message, size, type, flags);
+    while (failed_again(&w, result));
     return result;
 }
 
 EXPORT int msgsnd(int queue, const void *message, size_t size, int flags)
 {
     struct wait w = begin();
-    int result = real_now()->msgsnd(queue, message, size, flags);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.msgsnd(queue, message, size, flags);
+    do
+        result = real_now()->msgsnd(queue, message, size, flags);
+    while (failed_again(&w, result));
     return result;
 }
 
 EXPORT int pause(void)
 {
     struct wait w = begin();
-    int result = real_now()->pause();
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.pause();
+    do
+        result = real_now()->pause();
+    while (failed_again(&w, result));
     return result;
 }
 
 EXPORT int sigsuspend(const sigset_t *mask)
 {
     struct wait w = begin();
-    int result = real_now()->sigsuspend(mask);
+    int result;
 
-    while (again(&w, result < 0 && errno == EINTR))
-        result = real.sigsuspend(mask);
+    do
+        result = real_now()->sigsuspend(mask);
+    while (failed_again(&w, result));
     return result;
 }
