@@ -1,3 +1,6 @@
+/* arena - see arena.h: blocks of doubling size, filled one after the other. Only the last block is
+ * looked at, so a piece that does not fit leaves the rest of the block before it unused.
+ */
 #include "base/arena.h"
 
 #include "base/memory.h"
@@ -32,6 +35,7 @@ static struct arena_block *block_add(struct arena *a, size_t size)
         room = size + size / 2; /* room to grow in place; what is not touched costs nothing */
     b = memory_zeroed(sizeof(*b) + room);
     b->size = room;
+    a->bytes += room;
     b->next = a->head;
     a->head = b;
     return b;
@@ -89,8 +93,14 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
     return s;
 }
 
+size_t arena_bytes(const struct arena *a)
+{
+    return a->bytes;
+}
+
 void arena_free(struct arena *a)
 {
+    a->bytes = 0;
     while (a->head) {
         struct arena_block *b = a->head;
 

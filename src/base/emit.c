@@ -1,5 +1,7 @@
-/* json - see json.h. */
+/* emit - see emit.h. */
 #include "base/emit.h"
+
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -47,59 +49,35 @@ void emit_close(struct emit *j, char bracket)
     j->first = false;
 }
 
-/* Bytes of the well-formed UTF-8 sequence at s; 0: there is none. Never looks past the NUL. */
-static int sequence(const unsigned char *s)
+/* A control, or what would mislead whoever looks at the file: as its code, which reads back the
+ * same.
+ */
+static void put_code(FILE *out, uint32_t point)
 {
-    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-    int length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    uint32_t point;
-
-    if (length < 2 || s[0] > 0xf4)
-        return length < 2 ? length : 0;
-    point = s[0] & (0x7fu >> length);
-    for (int i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (s[i] & 0x3f);
-    }
-    if (point < lowest[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-        return 0;
-    return length;
-}
-
-static void put_control(FILE *out, unsigned char c)
-{
-    switch (c) {
-    case '\n':
-        fputs("\\n", out);
-        break;
-    case '\t':
-        fputs("\\t", out);
-        break;
-    case '\r':
-        fputs("\\r", out);
-        break;
-    default:
-        fprintf(out, "\\u%04x", c);
-    }
+    if (point == '\n' || point == '\t' || point == '\r')
+        fprintf(out, "\\%c", point == '\n' ? 'n' : point == '\t' ? 't' : 'r');
+    else if (point < 0x10000)
+        fprintf(out, "\\u%04x", point);
+    else
+        fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (point >> 10), 0xdc00 + (point & 0x3ff));
 }
 
 static void put_string(FILE *out, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
-
     fputc('"', out);
-    while (*s) {
-        int length = sequence(s);
+    while (*text) {
+        uint32_t point;
+        int length = utf8_sequence(text, &point);
+
         if (length == 0)
             fputs("\xef\xbf\xbd", out);
-        else if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            put_control(out, *s);
+        else if (point == '"' || point == '\\')
+            fprintf(out, "\\%c", (char)point);
+        else if (!utf8_is_plain(point))
+            put_code(out, point);
         else
-            fwrite(s, 1, (size_t)length, out);
-        s += length ? length : 1;
+            fwrite(text, 1, (size_t)length, out);
+        text += length ? length : 1;
     }
     fputc('"', out);
 }
@@ -120,6 +98,15 @@ void emit_text(struct emit *j, const char *text)
     }
     begin(j);
     put_string(j->out, text);
+}
+
+size_t emit_text_size(const char *text)
+{
+    size_t size = 2;
+
+    for (; *text; text++) /* as \u1234, or a few for one */
+        size += *text >= ' ' && *text < 0x7f && *text != '"' && *text != '\\' ? 1 : 6;
+    return size;
 }
 
 void emit_number(struct emit *j, uint64_t number)

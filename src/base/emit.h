@@ -21,6 +21,7 @@ void emit_open(struct emit *j, char bracket);  /* '{' or '[' */
 void emit_close(struct emit *j, char bracket); /* '}' or ']' */
 void emit_key(struct emit *j, const char *key);
 void emit_text(struct emit *j, const char *text); /* NULL: null */
+size_t emit_text_size(const char *text);          /* at most so many bytes */
 void emit_number(struct emit *j, uint64_t number);
 void emit_signed(struct emit *j, int64_t number);
 void emit_real(struct emit *j,

@@ -1,3 +1,4 @@
+/* err - see err.h. A sentence that is too long is cut: it is for people. */
 #include "base/err.h"
 
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 
 struct err {
     int code; /* the exit code that fits, or 0: the caller's default */
-    char text[512];
+    char text[1024];
 };
 
 /* Set the sentence; always returns -1, so that `return err_set(...)` reads well. */

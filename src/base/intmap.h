@@ -9,6 +9,8 @@
 struct intmap {
     struct intmap_slot *slots;
     size_t mask, used;
+    uint64_t zero; /* the value of the key 0 */
+    bool has_zero;
 };
 
 /* False when the key is not there. */
@@ -16,11 +18,7 @@ bool intmap_get(const struct intmap *m, uint64_t key, uint64_t *value);
 void intmap_put(struct intmap *m, uint64_t key, uint64_t value);
 void intmap_free(struct intmap *m);
 
-/* One key of many numbers: begin with any, and mix in one after the other. */
-static inline uint64_t intmap_mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 32;
-}
+/* A place in a table for a key, that nobody else can foresee; another one in each process. */
+uint64_t intmap_hash(uint64_t key);
 
 #endif

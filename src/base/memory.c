@@ -1,24 +1,47 @@
+/* memory - see memory.h. */
 #include "base/memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void *checked(void *p)
+static void (*at_end)(void);
+
+void memory_at_end(void (*last)(void))
+{
+    at_end = last;
+}
+
+void memory_give_up(void)
 {
     static const char sentence[] = "tidemark: out of memory\n";
 
-    if (!p) {
-        if (write(STDERR_FILENO, sentence, sizeof(sentence) - 1) < 0)
-            _exit(125);
-        _exit(125);
-    }
+    if (at_end)
+        at_end();
+    (void)!write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+    _exit(125);
+}
+
+static void *checked(void *p)
+{
+    if (!p)
+        memory_give_up();
     return p;
 }
 
 void *memory_resize(void *old, size_t bytes)
 {
     return checked(realloc(old, bytes ? bytes : 1));
+}
+
+size_t memory_room(size_t room, size_t items, size_t each, size_t least)
+{
+    if (items > SIZE_MAX / 2 / each)
+        memory_give_up();
+    for (room = room ? room : 1; room < items || room * each < least;)
+        room *= 2;
+    return room;
 }
 
 void *memory_zeroed(size_t bytes)
@@ -39,4 +62,27 @@ void memory_sort(void *items, size_t count, size_t bytes,
 {
     if (count > 1)
         qsort(items, count, bytes, compare);
+}
+
+struct sorting {
+    int (*compare)(const void *left, const void *right, const void *context);
+    const void *context;
+};
+
+/* qsort_r would have the context be something that may be changed. */
+static int compare_with(const void *left, const void *right, void *to)
+{
+    const struct sorting *s = to;
+
+    return s->compare(left, right, s->context);
+}
+
+void memory_sort_with(void *items, size_t count, size_t bytes,
+                      int (*compare)(const void *left, const void *right, const void *context),
+                      const void *context)
+{
+    struct sorting sorting = {compare, context};
+
+    if (count > 1)
+        qsort_r(items, count, bytes, compare_with, &sorting);
 }

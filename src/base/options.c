@@ -1,10 +1,13 @@
 /* options - see options.h. One pass over argv: each word is an option, its value, or an operand. */
 #include "base/options.h"
 
+#include "base/arena.h"
+#include "base/near.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MOST 64 /* longest name that is worth a suggestion */
+#define NAME_MOST 64 /* longest name of an option, as it is shown */
 
 struct parse {
     const struct option *table;
@@ -55,60 +58,19 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edit distance of a[0..length) and b: insert, drop and replace count one each. */
-static size_t distance(const char *a, size_t length, const char *b)
-{
-    size_t row[NAME_MOST + 1];
-    size_t width = strlen(b);
-
-    if (length > NAME_MOST || width > NAME_MOST)
-        return NAME_MOST;
-    for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 0; i < length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < width; j++) {
-            size_t replaced = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
-        }
-    }
-    return row[width];
-}
-
-/* The better of `best` and the nearest name in the table: a beginning counts as near. */
-static const char *nearest(const struct option *table, const char *name, size_t length,
-                           const char *best, size_t *best_distance)
-{
-    for (const struct option *o = table; o && o->name; o++) {
-        size_t d = distance(name, length, o->name);
-        if (length >= 2 && strncmp(name, o->name, length) == 0)
-            d = 1;
-        if (d < *best_distance) {
-            *best_distance = d;
-            best = o->name;
-        }
-    }
-    return best;
-}
-
 static int fail_unknown(struct parse *p, const char *dashes, const char *name, size_t length)
 {
-    size_t near = length < 4 ? 2 : 3; /* a suggestion has fewer edits than this */
-    const char *guess = nearest(p->table, name, length, NULL, &near);
+    struct near near = near_begin(name, length);
 
-    guess = nearest(builtin, name, length, guess, &near);
-    if (!guess)
+    for (const struct option *o = p->table; o && o->name; o++)
+        near_offer(&near, o->name);
+    for (const struct option *o = builtin; o->name; o++)
+        near_offer(&near, o->name);
+    if (!near.guess)
         return err_code(p->err, OPTIONS_MISUSE, "unknown option '%s%.*s'", dashes, (int)length,
                         name);
     return err_code(p->err, OPTIONS_MISUSE, "unknown option '%s%.*s' (did you mean '--%s'?)",
-                    dashes, (int)length, name, guess);
+                    dashes, (int)length, name, near.guess);
 }
 
 /* --help and --version end the parse: the caller acts on the code. */
@@ -130,31 +92,35 @@ static const char *spell(char out[NAME_MOST], const struct option *o, char lette
     return out;
 }
 
-static int fail_choice(struct parse *p, const struct option *o, const char *typed,
-                       const char *value)
+const char *options_choices(const struct option *o)
 {
-    char list[256];
-    size_t used = 0;
+    return o->choices_of ? o->choices_of() : o->choices;
+}
 
-    for (const char *at = o->choices; *at && used < sizeof(list) - 3; at++) {
-        if (*at == ' ')
-            list[used++] = ',';
-        list[used++] = *at;
-    }
-    list[used] = '\0';
-    return err_code(p->err, OPTIONS_MISUSE, "%s: '%s' is not one of %s", typed, value, list);
+static int fail_choice(struct parse *p, const char *choices, const char *typed, const char *value)
+{
+    struct arena scratch = {0};
+    const char *list = "";
+
+    for (const char *at = choices; *at; at += strcspn(at, " ") + strspn(at + strcspn(at, " "), " "))
+        list = arena_printf(&scratch, "%s%s%.*s", list, *list ? ", " : "", (int)strcspn(at, " "),
+                            at);
+    err_code(p->err, OPTIONS_MISUSE, "%s: '%s' is not one of %s", typed, value, list);
+    arena_free(&scratch);
+    return -1;
 }
 
 static int store(struct parse *p, const struct option *o, const char *typed, const char *value)
 {
+    const char *choices = options_choices(o);
     struct err why = {0};
 
     if (!o->argument) {
         *(bool *)o->to = true;
         return 0;
     }
-    if (o->choices && !has_word(o->choices, value) && !(is_optional(o) && !*value))
-        return fail_choice(p, o, typed, value);
+    if (choices && !has_word(choices, value) && !(is_optional(o) && !*value))
+        return fail_choice(p, choices, typed, value);
     if (!o->parse) {
         *(const char **)o->to = value;
         return 0;

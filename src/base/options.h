@@ -33,6 +33,7 @@ struct option {
     const char *help;     /* one sentence without a full stop; may hold newlines */
     const char *excludes; /* names of options it cannot stand beside, separated by spaces */
     const char *choices;  /* all values, separated by spaces: checked, completed, shown */
+    const char *(*choices_of)(void); /* the same, where they are made from other descriptors */
 };
 
 /* Parse argv[1..). With `permute`, options may follow operands; otherwise the first operand ends
@@ -40,6 +41,9 @@ struct option {
  * `--` ends the options and is dropped.
  */
 int options_parse(const struct option *table, int argc, char **argv, bool permute, struct err *err);
+
+/* All values that it may have, separated by spaces; NULL: any. */
+const char *options_choices(const struct option *o);
 
 /* May it be given again? */
 bool options_repeats(const struct option *o);

@@ -1,4 +1,11 @@
+/* text - see text.h. Numbers are read by strtod, but only from digits and one point: no
+ * hexadecimal, no infinity, and no sign, which it would take as well.
+ */
 #include "base/text.h"
+
+#include "base/clock.h"
+#include "base/count.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -34,8 +41,6 @@ static const struct unit shown_units[] = {
     {"KiB", KI}, {"MiB", KI *KI}, {"GiB", KI *KI *KI},
 };
 static const struct unit time_units[] = {{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct unit *unit_find(const struct unit *units, size_t count, const char *name,
                                     int (*compare)(const char *, const char *))
@@ -185,7 +190,7 @@ char *text_size_in(char out[TEXT_SIZE], uint64_t bytes, const char *unit)
 
 char *text_duration(char out[TEXT_SIZE], uint64_t ns)
 {
-    uint64_t s = ns / 1000000000u;
+    uint64_t s = ns / CLOCK_SECOND_NS;
 
     /* No unit is shown with as many as the next one has: 999.7 ms are 1.00 s. */
     if (ns < 999500u)
@@ -205,7 +210,7 @@ char *text_duration(char out[TEXT_SIZE], uint64_t ns)
 
 static void split(uint64_t real_ns, struct tm *tm)
 {
-    time_t s = (time_t)(real_ns / 1000000000u);
+    time_t s = (time_t)(real_ns / CLOCK_SECOND_NS);
 
     gmtime_r(&s, tm);
 }
@@ -217,7 +222,7 @@ char *text_stamp(char out[TEXT_STAMP], uint64_t real_ns)
 
     split(real_ns, &tm);
     n = strftime(out, TEXT_STAMP, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(out + n, TEXT_STAMP - n, ".%06u+00:00", (unsigned)(real_ns % 1000000000u / 1000));
+    snprintf(out + n, TEXT_STAMP - n, ".%06u+00:00", (unsigned)(real_ns % CLOCK_SECOND_NS / 1000));
     return out;
 }
 
@@ -232,10 +237,11 @@ char *text_date(char out[TEXT_STAMP], uint64_t real_ns)
 
 size_t text_width(const char *utf8)
 {
+    const char *shown;
     size_t n = 0;
 
-    for (; *utf8; utf8++)
-        n += ((unsigned char)*utf8 & 0xc0) != 0x80;
+    for (; *utf8; n++)
+        utf8_show(&utf8, &shown);
     return n;
 }
 

@@ -38,7 +38,7 @@ bool text_parse_number(const char *text, uint64_t *number);
 /* The nearest whole number that a uint64_t can hold. */
 uint64_t text_rounded(double value);
 
-/* How many columns the text takes on a terminal: code points, not bytes. */
+/* How many columns the text takes on a terminal: what utf8_show gives, one each. */
 size_t text_width(const char *utf8);
 
 #endif
