@@ -1,0 +1,67 @@
+/* aarch64 - see arch.h and aarch64.h. */
+#include "arch/arch.h"
+
+#include <string.h>
+
+#define NUMBER_WITHIN 40u /* bytes before a system call in which its number is set, mostly */
+
+struct caller arch_interrupted(const ucontext_t *at)
+{
+    const mcontext_t *m = &at->uc_mcontext;
+
+    return (struct caller){m->pc, m->sp, m->regs[29]};
+}
+
+long arch_interrupted_result(const ucontext_t *at)
+{
+    return (long)at->uc_mcontext.regs[0];
+}
+
+static uint32_t word_at(const void *code)
+{
+    uint32_t word;
+
+    memcpy(&word, code, sizeof(word));
+    return word;
+}
+
+bool arch_is_system_call(const void *code)
+{
+    return word_at(code) == 0xd4000001u;
+}
+
+/* mov w8 or x8, #221 or #281; mov x8, from another register; ldr x8, from the stack */
+static bool may_set_exec(uint32_t word)
+{
+    uint32_t number = word >> 5 & 0xffffu;
+
+    if ((word & 0x7fe0001fu) == 0x52800008u)
+        return number == 221 || number == 281;
+    return (word & 0xffe0ffffu) == 0xaa0003e8u || (word & 0xffc003ffu) == 0xf94003e8u;
+}
+
+static bool may_exec_at(const unsigned char *code, size_t at)
+{
+    for (size_t back = 4; back <= NUMBER_WITHIN && back <= at; back += 4)
+        if (may_set_exec(word_at(code + at - back)))
+            return true;
+    return false;
+}
+
+bool arch_may_exec(const unsigned char *code, size_t bytes)
+{
+    for (size_t at = 0; at + 4 <= bytes; at += 4)
+        if (arch_is_system_call(code + at) && may_exec_at(code, at))
+            return true;
+    return false;
+}
+
+/* B.cond: 19 bits of distance in words. */
+uintptr_t arch_jump_target(uintptr_t at)
+{
+    uint32_t word = word_at((const void *)at);
+
+    if ((word & 0xff000010u) != 0x54000000u)
+        return 0;
+    return at + (uintptr_t)(intptr_t)((int32_t)(word << 8) >> 13) * 4;
+}
