@@ -1,4 +1,8 @@
-#include "watch/cgroup.h"
+/* linux_cgroup - see linux_cgroup.h. */
+#include "platform/linux_cgroup.h"
+
+#include "base/memory.h"
+#include "platform/linux_procfs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -128,4 +132,39 @@ void cgroup_close(struct cgroup *c)
     if (c->peak >= 0)
         close(c->peak);
     c->peak = -1;
+}
+
+/* ---- the contract ---- */
+
+struct group_kept {
+    struct cgroup cgroup;
+};
+
+void group_open(struct group *g, const int pids[2])
+{
+    char membership[2048];
+
+    g->kept = NULL;
+    if (proc_slurp("self/cgroup", membership, sizeof(membership)) <= 0)
+        return;
+    g->kept = memory_zeroed(sizeof(*g->kept));
+    cgroup_open(&g->kept->cgroup, "/sys/fs/cgroup", membership, pids);
+}
+
+uint64_t group_peak(const struct group *g)
+{
+    return g->kept ? cgroup_peak(&g->kept->cgroup) : ABSENT;
+}
+
+uint64_t group_kills(const struct group *g)
+{
+    return g->kept ? cgroup_kills(&g->kept->cgroup) : ABSENT;
+}
+
+void group_close(struct group *g)
+{
+    if (g->kept)
+        cgroup_close(&g->kept->cgroup);
+    free(g->kept);
+    g->kept = NULL;
 }

@@ -1,10 +1,11 @@
-/* cgroup - the control group that the command runs in: its own peak where it is alone in there, and
- * whether the kernel killed in it for lack of memory. Reads only; changes nothing.
+/* linux_cgroup - the group of platform.h: the control group that the command runs in: its own peak
+ * where it is alone in there, and whether the kernel killed in it for lack of memory. Reads only;
+ * changes nothing.
  */
-#ifndef WATCH_CGROUP_H
-#define WATCH_CGROUP_H
+#ifndef PLATFORM_LINUX_CGROUP_H
+#define PLATFORM_LINUX_CGROUP_H
 
-#include "watch/result.h"
+#include "platform/platform.h"
 
 struct cgroup {
     int peak;         /* kept descriptor of memory.peak; -1: not ours alone, or not there */
@@ -13,8 +14,8 @@ struct cgroup {
 };
 
 /* `mount` is where cgroups are mounted ("/sys/fs/cgroup"), `membership` the text of
- * /proc/self/cgroup, `pids` the only ones (two, ourselves and the command) that may be in it for its
- * peak to be the command's.
+ * /proc/self/cgroup, `pids` the only ones (two, ourselves and the command) that may be in it for
+ * its peak to be the command's.
  */
 void cgroup_open(struct cgroup *c, const char *mount, const char *membership, const int pids[2]);
 

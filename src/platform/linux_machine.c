@@ -1,4 +1,10 @@
-#include "watch/machine.h"
+/* linux_machine - the machine of platform.h, from /proc, through kept descriptors. */
+#include "platform/platform.h"
+
+#include "base/clock.h"
+#include "base/count.h"
+#include "base/descriptor.h"
+#include "base/memory.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -8,14 +14,27 @@
 
 #define SECTOR 512u
 
+struct machine_kept {
+    int meminfo, stat, diskstats, vmstat; /* kept descriptors, opened at first use; 0: not yet */
+};
+
+static struct machine_kept *kept_of(struct machine *m)
+{
+    if (!m->kept)
+        m->kept = memory_zeroed(sizeof(*m->kept));
+    return m->kept;
+}
+
 /* Read a kept file; the text ends with a NUL. False: this kernel or container lacks it. */
 static bool read_kept(int *fd, const char *path, char *out, size_t room)
 {
-    ssize_t n;
+    int once = *fd ? *fd : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = once > 0 ? pread(once, out, room - 1, 0) : -1;
 
-    if (!*fd)
-        *fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = *fd > 0 ? pread(*fd, out, room - 1, 0) : -1;
+    if (!*fd && once > 0)
+        once = descriptor_keep(once);
+    if (!*fd && (once > 0 || n < 0))
+        *fd = once;
     if (n <= 0)
         return false;
     out[n] = '\0';
@@ -39,7 +58,7 @@ static uint64_t kib_line(const char **at, const char *key)
     return strtoull(s + strlen(key), NULL, 10) * 1024;
 }
 
-static void read_memory(struct machine *m, struct machine_sample *s)
+static void read_memory(struct machine_kept *m, struct machine_sample *s)
 {
     uint64_t total, avail, unused, buffers, cached, swap_total, swap_free, shared, slab;
     char text[4096];
@@ -72,9 +91,9 @@ static void read_memory(struct machine *m, struct machine_sample *s)
         put(s, METRIC_MACHINE_SWAP_USED, swap_total - swap_free);
 }
 
-static void read_cpu(struct machine *m, struct machine_sample *s)
+static void read_cpu(struct machine_kept *m, struct machine_sample *s)
 {
-    uint64_t tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), all = 0, idle = 0;
+    uint64_t tick = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK), all = 0, idle = 0;
     char text[8192], *at;
 
     if (!read_kept(&m->stat, "/proc/stat", text, sizeof(text)) || strncmp(text, "cpu ", 4))
@@ -110,7 +129,7 @@ static bool is_whole_disk(const char *name, size_t len)
            !strncmp(name, "pmem", 4);
 }
 
-static void read_disks(struct machine *m, struct machine_sample *s)
+static void read_disks(struct machine_kept *m, struct machine_sample *s)
 {
     uint64_t sums[4] = {0}; /* reads, sectors read, writes, sectors written */
     char text[16384];
@@ -146,11 +165,11 @@ void machine_read(struct machine *m, bool details, struct machine_sample *out)
 {
     out->count = 0;
     out->used = ABSENT;
-    read_memory(m, out);
+    read_memory(kept_of(m), out);
     if (!details)
         return;
-    read_cpu(m, out);
-    read_disks(m, out);
+    read_cpu(kept_of(m), out);
+    read_disks(kept_of(m), out);
 }
 
 uint64_t machine_oom_kills(struct machine *m)
@@ -158,7 +177,7 @@ uint64_t machine_oom_kills(struct machine *m)
     char text[16384];
     const char *s;
 
-    if (!read_kept(&m->vmstat, "/proc/vmstat", text, sizeof(text)))
+    if (!read_kept(&kept_of(m)->vmstat, "/proc/vmstat", text, sizeof(text)))
         return ABSENT;
     s = strstr(text, "\noom_kill ");
     return s ? strtoull(s + 10, NULL, 10) : ABSENT;
@@ -166,10 +185,15 @@ uint64_t machine_oom_kills(struct machine *m)
 
 void machine_close(struct machine *m)
 {
-    int *const kept[] = {&m->meminfo, &m->stat, &m->diskstats, &m->vmstat};
+    const struct machine_kept *k = m->kept;
 
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        if (*kept[i] > 0)
-            close(*kept[i]);
+    if (k) {
+        const int kept[] = {k->meminfo, k->stat, k->diskstats, k->vmstat};
+
+        for (int i = 0; i < COUNT(kept); i++)
+            if (kept[i] > 0)
+                close(kept[i]);
+    }
+    free(m->kept);
     *m = (struct machine){0};
 }

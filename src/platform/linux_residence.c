@@ -1,11 +1,11 @@
-/* residence - see residence.h.
+/* linux_residence - what resident memory consists of: see platform.h.
  *
- * The kernel counts what is anonymous, of files and shared. To tell where anonymous pages are, pages
- * must be looked at one by one, which takes long where they are many, and the process may wait
- * meanwhile. So only the small parts are looked at: stacks, data, and of [heap] and all else the
- * smaller one; the other is what remains.
+ * The kernel counts what is anonymous, of files and shared. To tell where anonymous pages are,
+ * pages must be looked at one by one, which takes long where they are many, and the process may
+ * wait meanwhile. So only the small parts are looked at: stacks, data, and of [heap] and all else
+ * the smaller one; the other is what remains.
  */
-#include "watch/residence.h"
+#include "platform/platform.h"
 
 #include "base/memory.h"
 
@@ -109,10 +109,7 @@ static enum place place_of(const struct mapping *m, bool follows_data)
 
 static void add_range(struct look *l, enum place place, uint64_t start, uint64_t end)
 {
-    if (l->count == l->room) {
-        l->room = l->room ? l->room * 2 : 64;
-        l->ranges = memory_resize(l->ranges, l->room * sizeof(*l->ranges));
-    }
+    memory_fit(l->ranges, l->room, l->count + 1);
     l->ranges[l->count++] = (struct range){place, start, end - start};
     l->addresses[place] += end - start;
 }

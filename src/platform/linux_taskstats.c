@@ -1,28 +1,21 @@
-#include "watch/taskstats.h"
-
-#include "base/memory.h"
+/* linux_taskstats - the exit records of platform.h. Needs root (CAP_NET_ADMIN) and Linux 5.19. */
+#include "platform/platform.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SOCKET_BUFFER (8 << 20)
-#define PENDING_MOST 4096
-#define PENDING_NS 2000000000u /* a parent that lives this long has been sampled */
 #define VERSION_WITH_TGID 12
 #define TGID_AT 368u /* in the record; headers older than the kernel do not know it */
 
-struct taskstats_pending {
-    struct tree_end end;
-    char name[TS_COMM_LEN];
-    uint64_t since_ns;
-};
+const char records_method[] = "taskstats";
 
 struct message {
     struct nlmsghdr header;
@@ -69,7 +62,8 @@ static int command(int fd, uint16_t family, uint8_t number, uint16_t type, const
              : 0;
 }
 
-/* Wait for the answer to a command: 0, or the kernel's error; *family is filled when it is there. */
+/* Wait for the answer to a command: 0, or the kernel's error; *family is filled when it is there.
+ */
 static int answer(int fd, uint16_t *family)
 {
     _Alignas(8) char text[8192];
@@ -94,98 +88,14 @@ static int answer(int fd, uint16_t *family)
     }
 }
 
-int taskstats_open(struct taskstats_reader *s, struct err *err)
-{
-    struct sockaddr_nl local = {.nl_family = AF_NETLINK};
-    struct timeval patience = {.tv_sec = 2};
-    int room = SOCKET_BUFFER, error;
-    char cpus[32];
-
-    *s = (struct taskstats_reader){
-        .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC)};
-    if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&local, sizeof(local)) < 0)
-        goto no;
-    setsockopt(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
-    setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    snprintf(cpus, sizeof(cpus), "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
-    if (command(s->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
-                TASKSTATS_GENL_NAME) < 0)
-        goto no;
-    error = answer(s->fd, &s->family);
-    if (!error && !s->family)
-        error = ENOENT;
-    if (!error &&
-        command(s->fd, s->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus) < 0)
-        error = errno;
-    if (!error)
-        error = answer(s->fd, &s->family);
-    if (!error)
-        return 0;
-    errno = error;
-no:
-    err_set(err, "the kernel gives no exit records: %s", strerror(errno));
-    taskstats_close(s);
-    return -1;
-}
-
-static bool in_tree(const struct tree *t, const struct tree_end *end)
-{
-    uint64_t parent;
-
-    if (tree_has(t, end->pid) || end->ppid == t->self || tree_has(t, end->ppid))
-        return true;
-    /* Its parent has just ended as well; after that it would be our own child. */
-    return intmap_get(&t->by_pid, (uint64_t)end->ppid, &parent) &&
-           t->all[parent].died_ns != ABSENT && t->all[parent].died_ns + PENDING_NS > t->now_ns;
-}
-
-static void keep_pending(struct taskstats_reader *s, const struct tree_end *end, uint64_t now_ns)
-{
-    struct taskstats_pending *p;
-
-    if (s->pending_count == PENDING_MOST)
-        memmove(s->pending, s->pending + 1, --s->pending_count * sizeof(*s->pending));
-    if (s->pending_count == s->pending_room) {
-        s->pending_room = s->pending_room ? s->pending_room * 2 : 32;
-        s->pending = memory_resize(s->pending, s->pending_room * sizeof(*s->pending));
-    }
-    p = &s->pending[s->pending_count++];
-    p->end = *end;
-    p->since_ns = now_ns;
-    snprintf(p->name, sizeof(p->name), "%s", end->name);
-}
-
-/* Records of children come before their parent's: look again whenever the tree has grown. */
-static void retry_pending(struct taskstats_reader *s, struct tree *t)
-{
-    bool again = true;
-
-    while (again) {
-        size_t kept = 0;
-
-        again = false;
-        for (size_t i = 0; i < s->pending_count; i++) {
-            struct taskstats_pending *p = &s->pending[i];
-
-            p->end.name = p->name;
-            if (in_tree(t, &p->end)) {
-                tree_ended(t, &p->end);
-                again = true;
-            } else if (p->since_ns + PENDING_NS > t->now_ns) {
-                s->pending[kept++] = *p;
-            }
-        }
-        s->pending_count = kept;
-    }
-}
-
 /* One record of a task. Threads bring their process's mark, but only its leader ends it. */
-static void take(struct taskstats_reader *s, struct tree *t, const struct nlattr *a)
+static void take_record(const struct nlattr *a,
+                        void (*take)(const struct proc_end *end, void *context), void *context)
 {
     size_t len = a->nla_len - NLA_HDRLEN;
     const char *record = (const char *)a + NLA_HDRLEN;
     struct taskstats r = {0};
-    struct tree_end end;
+    struct proc_end end;
     char name[TS_COMM_LEN + 1] = "";
     uint32_t tgid;
 
@@ -196,7 +106,7 @@ static void take(struct taskstats_reader *s, struct tree *t, const struct nlattr
     if (r.ac_pid != tgid)
         return;
     memcpy(name, r.ac_comm, TS_COMM_LEN);
-    end = (struct tree_end){
+    end = (struct proc_end){
         .pid = (int)r.ac_pid,
         .ppid = (int)r.ac_ppid,
         .name = name,
@@ -206,21 +116,19 @@ static void take(struct taskstats_reader *s, struct tree *t, const struct nlattr
         .minor_faults = ABSENT,
         .child_faults = ABSENT,
         .lived_ns = r.ac_etime * 1000,
-        .how = r.ac_exitcode & 0x7f ? TRACE_END_SIGNALED : TRACE_END_EXITED,
+        .signaled = r.ac_exitcode & 0x7f,
         .status = (int)(r.ac_exitcode & 0x7f ? r.ac_exitcode & 0x7f : r.ac_exitcode >> 8 & 0xff),
     };
-    if (in_tree(t, &end))
-        tree_ended(t, &end);
-    else
-        keep_pending(s, &end, t->now_ns);
+    take(&end, context);
 }
 
-static void take_message(struct taskstats_reader *s, struct tree *t, const struct nlmsghdr *h)
+static void take_message(const struct records *r, const struct nlmsghdr *h,
+                         void (*take)(const struct proc_end *end, void *context), void *context)
 {
     const char *body = (const char *)NLMSG_DATA(h), *end = (const char *)h + h->nlmsg_len;
     const struct nlattr *task, *stats;
 
-    if (h->nlmsg_type != s->family || h->nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN)
+    if (h->nlmsg_type != r->by || h->nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN)
         return;
     task = attribute_find(body + GENL_HDRLEN, end, TASKSTATS_TYPE_AGGR_PID);
     if (!task)
@@ -228,32 +136,92 @@ static void take_message(struct taskstats_reader *s, struct tree *t, const struc
     stats = attribute_find((const char *)task + NLA_HDRLEN, (const char *)task + task->nla_len,
                            TASKSTATS_TYPE_STATS);
     if (stats)
-        take(s, t, stats);
+        take_record(stats, take, context);
 }
 
-void taskstats_drain(struct taskstats_reader *s, struct tree *t)
+bool records_drain(struct records *r, void (*take)(const struct proc_end *end, void *context),
+                   void *context)
 {
     _Alignas(8) char text[32768];
+    bool whole = true;
     ssize_t n;
 
-    while ((n = recv(s->fd, text, sizeof(text), MSG_DONTWAIT)) > 0 || (n < 0 && errno == ENOBUFS)) {
+    while ((n = recv(r->fd, text, sizeof(text), MSG_DONTWAIT)) > 0 || (n < 0 && errno == ENOBUFS)) {
         const struct nlmsghdr *h = (const struct nlmsghdr *)text;
 
-        if (n < 0) {
-            s->lost++;
-            bound_open(&t->bound, "the kernel had to drop exit records");
-            continue;
-        }
-        for (; NLMSG_OK(h, (size_t)n); h = NLMSG_NEXT(h, n))
-            take_message(s, t, h);
+        whole = whole && n > 0;
+        for (; n > 0 && NLMSG_OK(h, (size_t)n); h = NLMSG_NEXT(h, n))
+            take_message(r, h, take, context);
     }
-    retry_pending(s, t);
+    return whole;
 }
 
-void taskstats_close(struct taskstats_reader *s)
+struct heard {
+    int pid;
+    bool it;
+};
+
+static void hear(const struct proc_end *end, void *context)
 {
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s->pending);
-    *s = (struct taskstats_reader){.fd = -1};
+    struct heard *h = context;
+
+    h->it |= end->pid == h->pid;
+}
+
+/* In a network of its own the kernel takes our wish and sends the records to nobody: so one that we
+ * start must be heard when it has ended. A record is sent before the end can be waited for.
+ */
+static bool are_heard(struct records *r)
+{
+    struct heard h = {.pid = fork()};
+
+    if (h.pid == 0)
+        _exit(0);
+    if (h.pid < 0)
+        return false;
+    while (waitpid(h.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return records_drain(r, hear, &h) && h.it;
+}
+
+int records_open(struct records *r, struct err *err)
+{
+    struct sockaddr_nl local = {.nl_family = AF_NETLINK};
+    struct timeval patience = {.tv_sec = 2};
+    int room = SOCKET_BUFFER, error;
+    uint16_t family = 0;
+    char cpus[32];
+
+    *r = (struct records){.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC)};
+    if (r->fd < 0 || bind(r->fd, (struct sockaddr *)&local, sizeof(local)) < 0)
+        goto no;
+    setsockopt(r->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+    setsockopt(r->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    snprintf(cpus, sizeof(cpus), "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
+    if (command(r->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+                TASKSTATS_GENL_NAME) < 0)
+        goto no;
+    error = answer(r->fd, &family);
+    if (!error && !family)
+        error = ENOENT;
+    if (!error &&
+        command(r->fd, family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus) < 0)
+        error = errno;
+    if (!error)
+        error = answer(r->fd, &family);
+    r->by = family;
+    if (!error && are_heard(r))
+        return 0;
+    errno = error ? error : ENODATA;
+no:
+    err_set(err, "the kernel gives no exit records: %s", strerror(errno));
+    records_close(r);
+    return -1;
+}
+
+void records_close(struct records *r)
+{
+    if (r->fd >= 0)
+        close(r->fd);
+    *r = (struct records){.fd = -1};
 }
