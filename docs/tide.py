@@ -32,13 +32,13 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     11: ("FRAME", False, "frame flavour process address", ""),
     12: ("NAME", False, "frame depth function file line", ""),
     13: ("STACK", False, "stack parent frame", ""),
-    14: ("ALLOC", True, "thread address bytes stack origin weight", ""),
+    14: ("ALLOC", True, "thread address bytes stack origin weight context", ""),
     15: ("FREE", True, "thread address origin later", ""),
-    16: ("CPU", True, "thread stack ns sort", ""),
+    16: ("CPU", True, "thread stack ns cpu_kind", ""),
     17: ("WAIT", True, "thread stack ns cause", ""),
     18: ("REGION", True, "thread region name parent", ""),
     19: ("REGION_END", True, "thread region", ""),
-    20: ("MARK", True, "thread sort name value", ""),
+    20: ("MARK", True, "thread mark_kind name value step", ""),
     21: ("LABEL", True, "thread key value", ""),
     22: ("SOURCE", False, "file line", "text"),
     23: ("LOSS", True, "process what count bytes", "text"),
@@ -47,10 +47,19 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     26: ("INFOS", False, "process first count", "infos"),
     27: ("BATCH", True, "process events span_ns", "batch"),
     28: ("MODULE", False, "module file build_id", ""),
-    29: ("MMAP", True, "thread address bytes stack protection sort", ""),
+    29: ("MMAP", True, "thread address bytes stack protection mmap_kind object context", ""),
     30: ("MUNMAP", True, "thread address bytes", ""),
     31: ("STACKS", False, "first count", "stacks"),
     32: ("COPY", True, "thread stack bytes weight", ""),
+    33: ("CONTEXT", False, "context process step", "labels"),
+    34: ("UNREACHED", True, "process info blocks", ""),
+    35: ("INFO_CONTEXT", False, "process context first count", ""),
+    36: ("RESIDENT", True, "process address bytes resident stack memory", ""),
+    37: ("SPACE", False, "space name space_kind", ""),
+    38: ("SPACE_ALLOC", True, "thread block bytes stack space call context address", ""),
+    39: ("SPACE_FREE", True, "thread block space later", ""),
+    40: ("SPACE_FAILED", True, "thread bytes stack space call status", ""),
+    41: ("LAUNCHES", True, "thread stack call count", ""),
 }
 
 # The first number of a run of metrics, and their names.
@@ -62,7 +71,7 @@ METRIC_RUNS: dict[int, str] = {
     " swap_total swap_used machine_cpu_busy machine_cpu_all disk_reads disk_writes"
     " disk_read_bytes disk_write_bytes machine_switches",
     128: "cgroup_current cgroup_peak cgroup_oom_kills",
-    160: "device_used device_total device_busy",
+    160: "device_used device_total device_busy device_reserved device_ours device_shared",
     192: "peak_lower peak_upper peak_pss processes exit_status resident_heap resident_stack"
     " resident_data resident_file resident_shared resident_anon",
 }
@@ -133,6 +142,12 @@ def pairs(tail: bytes) -> Iterator[tuple[object, int]]:
         yield METRICS.get(metric, metric), value
 
 
+def labels(record: dict[str, Any], tail: bytes) -> Iterator[tuple[int, ...]]:
+    """(key, value) of the labels of a CONTEXT, both numbers of strings."""
+    for key, value in varints(tail, 2):
+        yield key, value
+
+
 def stacks(record: dict[str, Any], tail: bytes) -> Iterator[tuple[int, ...]]:
     """(stack, parent, frame) of a STACKS record."""
     for stack, (back, frame) in enumerate(varints(tail, 2), record.get("first", 0)):
@@ -181,9 +196,10 @@ def batch(record: dict[str, Any], tail: bytes) -> Iterator[tuple[object, ...]]:
 
 def expand(record: dict[str, Any], name: str, tail: bytes) -> None:
     """Add what a tail holds to its record, up to where it is malformed."""
+    parts = {"labels": labels, "stacks": stacks, "infos": infos, "batch": batch}
     record[name] = []
     try:
-        for item in {"stacks": stacks, "infos": infos, "batch": batch}[name](record, tail):
+        for item in parts[name](record, tail):
             record[name].append(item)
     except IndexError:
         record["malformed"] = True

@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-static unsigned char *put_varint(unsigned char *p, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7)
-        *p++ = (unsigned char)(v | 0x80);
-    *p++ = (unsigned char)v;
-    return p;
-}
-
-static uint64_t zigzag(uint64_t difference)
-{
-    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
-}
-
 void batch_reset(struct batch *b, uint64_t start_ns)
 {
     b->runs_used = b->symbols_used = b->fates_used = 0;
@@ -28,7 +15,7 @@ static void end_run(struct batch *b)
 {
     if (!b->thread)
         return;
-    b->runs_used = (size_t)(put_varint(b->runs + b->runs_used, b->run_events) - b->runs);
+    b->runs_used = (size_t)(varint_put(b->runs + b->runs_used, b->run_events) - b->runs);
     b->run_events = 0;
 }
 
@@ -39,8 +26,8 @@ void batch_at(struct batch *b, uint32_t thread, uint64_t time_ns)
     if (thread == b->thread && time_ns == b->run_ns)
         return;
     end_run(b);
-    p = put_varint(b->runs + b->runs_used, thread);
-    p = put_varint(p, zigzag(time_ns - b->run_ns));
+    p = varint_put(b->runs + b->runs_used, thread);
+    p = varint_put(p, varint_zigzag(time_ns - b->run_ns));
     b->runs_used = (size_t)(p - b->runs);
     b->thread = thread;
     b->run_ns = time_ns;
@@ -57,7 +44,7 @@ void batch_unfree(struct batch *b, uint32_t info)
 
 static unsigned char *put_column(unsigned char *p, const unsigned char *column, size_t size)
 {
-    p = put_varint(p, size);
+    p = varint_put(p, size);
     memcpy(p, column, size);
     return p + size;
 }
@@ -74,31 +61,12 @@ size_t batch_close(struct batch *b, unsigned char *tail)
     return (size_t)(p - tail);
 }
 
-/* False where the bytes end early or hold more than 64 bits; then *at is as it was. */
-static bool take_varint(const unsigned char **at, const unsigned char *end, uint64_t *value)
-{
-    const unsigned char *p = *at;
-    uint64_t v = 0;
-
-    for (unsigned int shift = 0; p < end && shift < 64; shift += 7) {
-        if (shift == 63 && (*p & 0x7f) > 1)
-            return false;
-        v |= (uint64_t)(*p & 0x7f) << shift;
-        if (!(*p++ & 0x80)) {
-            *at = p;
-            *value = v;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool take_column(const unsigned char **at, const unsigned char *end,
                         const unsigned char **column, const unsigned char **column_end)
 {
     uint64_t size;
 
-    if (!take_varint(at, end, &size) || size > (size_t)(end - *at))
+    if (!varint_take(at, end, &size) || size > (size_t)(end - *at))
         return false;
     *column = *at;
     *column_end = *at += size;
@@ -124,8 +92,8 @@ static int next_run(struct batch_reader *r)
 
     if (r->runs == r->runs_end)
         return r->symbols == r->symbols_end && r->fates == r->fates_end ? 0 : -1;
-    if (!take_varint(&r->runs, r->runs_end, &r->thread) ||
-        !take_varint(&r->runs, r->runs_end, &step) || !take_varint(&r->runs, r->runs_end, &r->left))
+    if (!varint_take(&r->runs, r->runs_end, &r->thread) ||
+        !varint_take(&r->runs, r->runs_end, &step) || !varint_take(&r->runs, r->runs_end, &r->left))
         return -1;
     r->time_ns += step >> 1 ^ (0 - (step & 1));
     return 1;
@@ -143,10 +111,10 @@ static int next_event(struct batch_reader *r, struct batch_event *ev)
             return got;
     }
     r->left--;
-    if (!take_varint(&r->symbols, r->symbols_end, &symbol))
+    if (!varint_take(&r->symbols, r->symbols_end, &symbol))
         return -1;
     undo = symbol == 0;
-    if (undo && (!take_varint(&r->symbols, r->symbols_end, &symbol) || !(symbol & 1)))
+    if (undo && (!varint_take(&r->symbols, r->symbols_end, &symbol) || !(symbol & 1)))
         return -1;
     ev->time_ns = r->time_ns;
     ev->thread = r->thread;
@@ -160,6 +128,64 @@ static int next_event(struct batch_reader *r, struct batch_event *ev)
     ev->later_allocs = *r->fates & 15;
     ev->lived = *r->fates++ >> 4;
     return 1;
+}
+
+/* A number of up to four bytes, of which so many are there; how many it took, 0: it is longer. */
+static inline unsigned int take_near(const unsigned char *p, uint32_t *value)
+{
+    uint32_t v = p[0] & 0x7f;
+    unsigned int n = 1;
+
+    while (p[n - 1] & 0x80) {
+        if (n == 4)
+            return 0;
+        v |= (uint32_t)(p[n] & 0x7f) << 7 * n;
+        n++;
+    }
+    *value = v;
+    return n;
+}
+
+/* Events of the run that is open, in the loop that reading a trace spends most of its time in. How
+ * many there were until one that is out of the ordinary.
+ */
+static size_t take_plain(struct batch_reader *r, struct batch_event *ev, size_t most)
+{
+    const unsigned char *p = r->symbols, *fate = r->fates;
+    size_t n = 0;
+
+    most = r->left < most ? (size_t)r->left : most;
+    for (; n < most && r->symbols_end - p >= 4; n++, ev++) {
+        uint32_t symbol;
+        unsigned int bytes = take_near(p, &symbol);
+
+        if (!bytes || !symbol || (symbol & 1 && fate == r->fates_end))
+            break;
+        p += bytes;
+        *ev = (struct batch_event){.time_ns = r->time_ns, .thread = r->thread, .info = symbol >> 1};
+        if (!(symbol & 1))
+            continue;
+        ev->op = BATCH_FREE;
+        ev->later_allocs = *fate & 15;
+        ev->lived = *fate++ >> 4;
+    }
+    r->left -= n;
+    r->symbols = p;
+    r->fates = fate;
+    return n;
+}
+
+size_t batch_take(struct batch_reader *r, struct batch_event *events, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most) {
+        n += take_plain(r, events + n, most - n);
+        if (n < most && batch_next(r, &events[n]) <= 0)
+            break;
+        n += n < most;
+    }
+    return n;
 }
 
 int batch_next(struct batch_reader *r, struct batch_event *ev)
@@ -176,7 +202,7 @@ bool batch_next_stack(const unsigned char **tail, size_t *size, uint64_t *next,
     const unsigned char *p = *tail, *end = p + *size;
     uint64_t back;
 
-    if (!take_varint(&p, end, &back) || !take_varint(&p, end, &stack->frame) || back >= *next)
+    if (!varint_take(&p, end, &back) || !varint_take(&p, end, &stack->frame) || back >= *next)
         return false;
     *tail = p;
     *size = (size_t)(end - p);
@@ -190,8 +216,8 @@ bool batch_next_info(const unsigned char **tail, size_t *size, struct batch_info
     const unsigned char *p = *tail, *end = p + *size;
     uint64_t bytes, step, origin;
 
-    if (!take_varint(&p, end, &bytes) || !take_varint(&p, end, &step) ||
-        !take_varint(&p, end, &origin))
+    if (!varint_take(&p, end, &bytes) || !varint_take(&p, end, &step) ||
+        !varint_take(&p, end, &origin))
         return false;
     *tail = p;
     *size = (size_t)(end - p);
@@ -205,13 +231,13 @@ bool batch_next_info(const unsigned char **tail, size_t *size, struct batch_info
 size_t batch_put_info(unsigned char *p, uint64_t bytes, uint64_t stack, uint64_t origin,
                       uint64_t stack_before)
 {
-    unsigned char *q = put_varint(p, bytes);
+    unsigned char *q = varint_put(p, bytes);
 
-    q = put_varint(q, zigzag(stack - stack_before));
-    return (size_t)(put_varint(q, origin) - p);
+    q = varint_put(q, varint_zigzag(stack - stack_before));
+    return (size_t)(varint_put(q, origin) - p);
 }
 
 size_t batch_put_stack(unsigned char *p, uint64_t stack, uint64_t parent, uint64_t frame)
 {
-    return (size_t)(put_varint(put_varint(p, stack - 1 - parent), frame) - p);
+    return (size_t)(varint_put(varint_put(p, stack - 1 - parent), frame) - p);
 }

@@ -5,6 +5,7 @@
 #define TRACE_BATCH_H
 
 #include "trace/format.h"
+#include "trace/varint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,12 +37,9 @@ static inline bool batch_full(const struct batch *b)
 
 static inline void batch_symbol(struct batch *b, uint32_t symbol)
 {
-    unsigned char *p = b->symbols + b->symbols_used;
+    unsigned char *end = varint_put(b->symbols + b->symbols_used, symbol);
 
-    for (; symbol >= 0x80; symbol >>= 7)
-        *p++ = (unsigned char)(symbol | 0x80);
-    *p++ = (unsigned char)symbol;
-    b->symbols_used = (size_t)(p - b->symbols);
+    b->symbols_used = (size_t)(end - b->symbols);
 }
 
 static inline void batch_alloc(struct batch *b, uint32_t info)
@@ -97,6 +95,10 @@ int batch_open(struct batch_reader *r, const unsigned char *tail, size_t size, u
 
 /* 1: *ev is the next event; 0: the end; -1: malformed, also when it is called again. */
 int batch_next(struct batch_reader *r, struct batch_event *ev);
+/* The same for up to `most` at once, and faster; how many there were. Fewer than `most`: it is the
+ * end, or malformed there, as batch_next will say.
+ */
+size_t batch_take(struct batch_reader *r, struct batch_event *events, size_t most);
 
 /* The next stack of a STACKS record; *tail and *size, its tail, and *next, first its `first`, move
  * on. False at the end, and when it is malformed: then *size is not 0.
@@ -111,11 +113,13 @@ struct batch_info {
 /* The same for an INFOS record. *info is the one before, all 0 but `info`, which is first - 1. */
 bool batch_next_info(const unsigned char **tail, size_t *size, struct batch_info *info);
 
-/* One info of an INFOS record, after `before`; into at least 30 bytes. How many it took. */
+/* One info of an INFOS record, after `before`; into BATCH_INFO_MOST bytes. How many it took. */
+#define BATCH_INFO_MOST (3 * VARINT_MOST)
 size_t batch_put_info(unsigned char *p, uint64_t bytes, uint64_t stack, uint64_t origin,
                       uint64_t stack_before);
 
-/* One stack of a STACKS record; into at least 20 bytes. How many it took. */
+/* One stack of a STACKS record; into BATCH_STACK_MOST bytes. How many it took. */
+#define BATCH_STACK_MOST (2 * VARINT_MOST)
 size_t batch_put_stack(unsigned char *p, uint64_t stack, uint64_t parent, uint64_t frame);
 
 #endif

@@ -7,6 +7,9 @@
 
 #define WINDOW_LOG_MOST 21 /* for the piece of a cut chunk: zstd allocates 2 MiB and a little */
 #define GAP_MOST 65536u    /* a larger gap in the numbers is a damaged number */
+/* A file may unpack to this much more than its size; recordings of one loop reach 300 times. */
+#define UNPACKED_FREE ((uint64_t)64 << 20)
+#define UNPACKED_TIMES 2048u
 #define ZSTD_FRAME_MAGIC "\x28\xb5\x2f\xfd"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are read as they are");
@@ -90,11 +93,21 @@ static bool reserve_records(struct chunks *k, size_t size)
     return true;
 }
 
+/* What is unpacked costs time and memory: a small file must not cost much of it. */
+static bool within_reason(struct chunks *k, const struct trace_chunk *c)
+{
+    uint64_t read = k->at + sizeof(*c) + c->stored;
+
+    k->unpacked += c->raw;
+    return k->unpacked <= UNPACKED_FREE + UNPACKED_TIMES * read;
+}
+
 static bool unpack(struct chunks *k, const struct trace_chunk *c)
 {
     const unsigned char *packed = k->data + k->at + sizeof(*c);
 
-    if (ZSTD_getFrameContentSize(packed, c->stored) != c->raw || !reserve_records(k, c->raw) ||
+    if (!within_reason(k, c) || ZSTD_getFrameContentSize(packed, c->stored) != c->raw ||
+        !reserve_records(k, c->raw) ||
         ZSTD_decompressDCtx(k->zstd, k->records, c->raw, packed, c->stored) != c->raw)
         return false;
     k->chunk = *c;
@@ -200,6 +213,7 @@ void chunks_rewind(struct chunks *k, uint64_t from_ns, uint64_t to_ns)
     k->health = (struct trace_health){0};
     k->at = k->first;
     k->sequence = 0;
+    k->unpacked = 0;
     k->lost = false;
     k->records_bytes = 0;
 }

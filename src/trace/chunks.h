@@ -7,7 +7,10 @@
 #ifndef TRACE_CHUNKS_H
 #define TRACE_CHUNKS_H
 
-#include "trace/read.h" /* struct trace_health */
+#include "trace/format.h"
+#include "trace/trace_health.h"
+
+#include <stddef.h>
 
 struct ZSTD_DCtx_s;
 
@@ -22,6 +25,7 @@ struct chunks {
     size_t at;         /* where the next chunk should begin */
     uint32_t sequence; /* what its number should be */
     bool lost;         /* bytes were stepped over since the last good header */
+    uint64_t unpacked; /* bytes of records so far */
 
     struct trace_chunk chunk; /* the one that is unpacked */
     bool partial;             /* of a cut chunk: ends anywhere */

@@ -26,6 +26,8 @@
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
 
+#include "trace/facts.h"
+
 #include <stdint.h>
 
 #define TRACE_MAGIC "\211TIDE\r\n\n"  /* 8 bytes; as PNG's, it shows a damaging transfer */
@@ -79,13 +81,13 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(FRAME, 11, 0, 4, NONE)      /* one address or line of code */                                \
     X(NAME, 12, 0, 5, NONE)       /* what a frame is called; depth 0: the innermost inlined one */\
     X(STACK, 13, 0, 3, NONE)      /* a frame on top of a stack */                                  \
-    X(ALLOC, 14, 1, 6, NONE)      /* memory came to life */                                        \
+    X(ALLOC, 14, 1, 7, NONE)      /* memory came to life */                                        \
     X(FREE, 15, 1, 4, NONE)       /* memory died */                                                \
     X(CPU, 16, 1, 4, NONE)        /* CPU time burned at a stack */                                 \
     X(WAIT, 17, 1, 4, NONE)       /* time spent waiting at a stack */                              \
     X(REGION, 18, 1, 4, NONE)     /* a named span of the program began */                          \
     X(REGION_END, 19, 1, 2, NONE) /* and ended */                                                  \
-    X(MARK, 20, 1, 4, NONE)       /* a named moment */                                             \
+    X(MARK, 20, 1, 5, NONE)       /* a named moment */                                             \
     X(LABEL, 21, 1, 3, NONE)      /* from now on this thread works for key = value */              \
     X(SOURCE, 22, 0, 2, BYTES)    /* the text of one source line */                                \
     X(LOSS, 23, 1, 4, BYTES)      /* what was not recorded, and why */                             \
@@ -94,16 +96,25 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(INFOS, 26, 0, 3, BYTES)     /* sizes with stacks, which BATCH refers to; see below */        \
     X(BATCH, 27, 1, 3, BYTES)     /* many allocations and frees of a process; see below */         \
     X(MODULE, 28, 0, 3, NONE)     /* a file of code that frames are in */                          \
-    X(MMAP, 29, 1, 6, NONE)       /* memory that the program took from the kernel itself */        \
+    X(MMAP, 29, 1, 8, NONE)       /* memory that the program took from the kernel itself */        \
     X(MUNMAP, 30, 1, 3, NONE)     /* and gave back: any part of it */                              \
     X(STACKS, 31, 0, 2, BYTES)    /* many stacks in a row; see below */                            \
-    X(COPY, 32, 1, 4, NONE)       /* memory was copied */
+    X(COPY, 32, 1, 4, NONE)       /* memory was copied */                                          \
+    X(CONTEXT, 33, 0, 3, PAIRS)   /* the step and labels under which blocks were allocated */      \
+    X(UNREACHED, 34, 1, 3, NONE)  /* live blocks that nothing pointed to */                        \
+    X(INFO_CONTEXT, 35, 0, 4, NONE) /* of which infos a context is */                              \
+    X(RESIDENT, 36, 1, 6, NONE)   /* what was resident of a large block or a mapping */            \
+    X(SPACE, 37, 0, 3, NONE)      /* memory besides the host's heap */                             \
+    X(SPACE_ALLOC, 38, 1, 8, NONE) /* memory in it came to life */                                 \
+    X(SPACE_FREE, 39, 1, 4, NONE) /* and died */                                                   \
+    X(SPACE_FAILED, 40, 1, 6, NONE) /* and was asked for in vain */                                \
+    X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_COPY
+        TRACE_KIND_LAST = TRACE_LAUNCHES
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -114,6 +125,7 @@ enum trace_subject { /* what the `id` beside it numbers */
     TRACE_OF_DEVICE = 4,
     TRACE_OF_DEVICE_USE = 5, /* id = device << 32 | process */
     TRACE_OF_CGROUP = 6,     /* id 0: the command's own */
+    TRACE_OF_MODULE = 7,
 };
 
 enum trace_born { TRACE_BORN_LAUNCHED, TRACE_BORN_FOUND, TRACE_BORN_FORKED, TRACE_BORN_EXECED };
@@ -140,13 +152,13 @@ struct trace_unmap { uint64_t process, start, length; };
 struct trace_frame { uint64_t frame, flavour, process, address; };
 struct trace_name { uint64_t frame, depth, function, file, line; };
 struct trace_stack { uint64_t stack, parent, frame; };
-struct trace_alloc { uint64_t thread, address, bytes, stack, origin, weight; };
+struct trace_alloc { uint64_t thread, address, bytes, stack, origin, weight, context; };
 struct trace_free { uint64_t thread, address, origin, later; };
-struct trace_cpu { uint64_t thread, stack, ns, sort; };
+struct trace_cpu { uint64_t thread, stack, ns, cpu_kind; };
 struct trace_wait { uint64_t thread, stack, ns, cause; };
 struct trace_region { uint64_t thread, region, name, parent; };
 struct trace_region_end { uint64_t thread, region; };
-struct trace_mark { uint64_t thread, sort, name, value; };
+struct trace_mark { uint64_t thread, mark_kind, name, value, step; };
 struct trace_label { uint64_t thread, key, value; };
 struct trace_source { uint64_t file, line; };
 struct trace_loss { uint64_t process, what, count, bytes; };
@@ -154,12 +166,21 @@ struct trace_alert { uint64_t process, metric, limit, value; };
 struct trace_infos { uint64_t process, first, count; };
 struct trace_batch { uint64_t process, events, span_ns; };
 struct trace_module { uint64_t module, file, build_id; }; /* build_id: a string in hexadecimal */
-struct trace_mmap { uint64_t thread, address, bytes, stack, protection, sort; };
+struct trace_mmap { uint64_t thread, address, bytes, stack, protection, mmap_kind, object, context; };
 struct trace_munmap { uint64_t thread, address, bytes; };
 struct trace_stacks { uint64_t first, count; };
 struct trace_copy { uint64_t thread, stack, bytes, weight; };
+struct trace_unreached { uint64_t process, info, blocks; };
+struct trace_context { uint64_t context, process, step; }; /* step absent: not kept */
+struct trace_info_context { uint64_t process, context, first, count; };
+struct trace_resident { uint64_t process, address, bytes, resident, stack, memory; };
+struct trace_space { uint64_t space, name, space_kind; };
+struct trace_space_alloc { uint64_t thread, block, bytes, stack, space, call, context, address; };
+struct trace_space_free { uint64_t thread, block, space, later; };
+struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status; };
+struct trace_launches { uint64_t thread, stack, call, count; };
 
-#define TRACE_FIELDS_MOST 7
+#define TRACE_FIELDS_MOST 8
 // clang-format on
 
 /* `flavour` of a FRAME: low bits what it is, and flags. Addresses are return addresses, so the
@@ -184,21 +205,33 @@ enum trace_origin { /* of ALLOC, FREE and INFOS */
                     TRACE_BY_PYTHON, /* those of a Python interpreter */
 };
 
-/* `sort` of a CPU: where the program counter was; COPY is a flag: in memcpy or memmove. */
-enum trace_cpu_sort {
+/* `space_kind`: where the memory of a space is. Spaces are never added up. */
+enum trace_space_kind {
+    TRACE_SPACE_DEVICE = 0,
+    TRACE_SPACE_PINNED = 1, /* in the host's memory, where a device reaches it */
+    TRACE_SPACE_SHARED = 2, /* wherever it is used: it moves between host and device */
+};
+#define TRACE_SPACE_KINDS (TRACE_SPACE_SHARED + 1)
+
+/* `cpu_kind`: where the program counter was; COPY is a flag: in memcpy or memmove. */
+enum trace_cpu_kind {
     TRACE_CPU_PYTHON = 1,
     TRACE_CPU_NATIVE = 2,
     TRACE_CPU_SYSTEM = 3,
     TRACE_CPU_COPY = 8,
 };
 
-enum trace_mark_sort {
+enum trace_mark_kind {
     TRACE_MARK_MOMENT = 0,
     TRACE_MARK_STEP = 1,
     TRACE_MARK_PROFILED = 2, /* reports shall show this function; name: FILE:LINE:FUNCTION */
     TRACE_MARK_PAUSE = 3,    /* no new allocation was recorded from here on; thread 0: of anybody */
     TRACE_MARK_RESUME = 4,
     TRACE_MARK_SNAPSHOT = 5, /* somebody is interested in what lives here */
+    TRACE_MARK_FINALIZING =
+        6,                /* an interpreter ends: it frees what its program held from here on */
+    TRACE_MARK_WHOLE = 7, /* from here on every block of `value` bytes and more is recorded of the
+                             thread's process, and smaller ones are sampled */
 };
 
 enum trace_cause { /* of a WAIT */
@@ -212,18 +245,37 @@ enum trace_cause { /* of a WAIT */
                    TRACE_WAIT_OTHER = 8,
 };
 
-enum trace_mmap_sort {
+enum trace_mmap_kind {
     TRACE_MMAP_ANONYMOUS,
     TRACE_MMAP_FILE,
     TRACE_MMAP_MOVED,
     TRACE_MMAP_BREAK,
-    TRACE_MMAP_ARENA, /* an allocator's, whose blocks are told one by one */
+    TRACE_MMAP_ARENA,     /* an allocator's, whose blocks are told one by one */
+    TRACE_MMAP_SHARED,    /* with other processes: anonymous, or a file that is in memory alone */
+    TRACE_MMAP_RESERVED,  /* anonymous, without a claim to memory (MAP_NORESERVE) */
+    TRACE_MMAP_PROTECTED, /* what is mapped there has another protection from here on */
 };
+#define TRACE_MMAP_KINDS (TRACE_MMAP_PROTECTED + 1)
+
+/* What memory of a program is: of one that is recorded, all kinds but FILE and RESERVED add up. */
+enum trace_memory {
+    TRACE_MEMORY_HEAP,   /* by malloc and its kin, Python's allocators, the program's own */
+    TRACE_MEMORY_MAPPED, /* private anonymous memory that it mapped itself */
+    TRACE_MEMORY_SHARED,
+    TRACE_MEMORY_FILE,
+    TRACE_MEMORY_RESERVED, /* addresses; what is resident of them is counted as mapped */
+};
+#define TRACE_MEMORY_COUNTED (TRACE_MEMORY_SHARED + 1) /* these kinds add up */
+#define TRACE_MEMORY_KINDS (TRACE_MEMORY_RESERVED + 1)
 
 /* `later` of a FREE: how many allocations its thread made between the block's own and its free;
  * TRACE_LATER_MANY for more, or where another thread freed it. Absent: it is not known.
  *
  * `weight` of an ALLOC or a COPY: thousandths of blocks that it stands for, in a sampled recording.
+ *
+ * `step` of a MARK that is one: the how manieth of its process. `step` of a CONTEXT: how many of them had
+ * ended, so its blocks belong to the step that ends with the next; `process` is whose steps these are. The
+ * pairs of a CONTEXT are labels, key and value, both strings. An INFO_CONTEXT stands before its infos.
  *
  * STACKS defines `count` stacks, numbered from `first`; its tail has two varints for each: how much
  * smaller its parent's number is than its own, less 1 (its own number - 1: it has no parent), and
@@ -254,15 +306,35 @@ enum trace_lost {                        /* `what` of a LOSS */
                   TRACE_LOST_BROKEN = 4, /* rings that the program scribbled over, from there on */
                   TRACE_LOST_TORN = 5,   /* Python frames of a stack: met while they changed */
                   TRACE_LOST_TICKS = 7,  /* samples that could not be taken in time */
+                  TRACE_LOST_PROGRAMS =
+                      8, /* programs that were started, but neither recorded nor seen */
+                  TRACE_LOST_UNREAD = 9, /* rings that belonged to no process that is known */
+                  TRACE_LOST_BEYOND =
+                      10, /* rings of a process that told more than is kept of one */
+                  TRACE_LOST_CONTEXTS = 11, /* contexts: their blocks do not know step and labels */
 };
 
 /* Units of a metric. A cumulative one only grows while its subject lives. */
 enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_PERMILLE };
 
 // clang-format off
-/* X(name, number, text, unit, cumulative). Numbers below 64 belong to a process (or the run),
- * 64-127 to the machine, 128-159 to a control group, 160-191 to a device, 192-255 to the run alone.
+/* X(whose, first, end): which numbers the metrics of a subject have. The run has those of a process,
+ * too; the use of a device by a process has those of a device.
  */
+#define TRACE_METRIC_RANGES(X)                                                                     \
+    X(PROCESS, 0, 64)                                                                              \
+    X(MACHINE, 64, 128)                                                                            \
+    X(CGROUP, 128, 160)                                                                            \
+    X(DEVICE, 160, 192)                                                                            \
+    X(RUN, 192, 256)
+
+enum trace_metric_range {
+#define X(whose, first, end) TRACE_FIRST_OF_##whose = first, TRACE_END_OF_##whose = end,
+    TRACE_METRIC_RANGES(X)
+#undef X
+};
+
+/* X(name, number, text, unit, cumulative). In each range without gaps; 0 is no metric. */
 #define TRACE_METRICS(X)                                                                           \
     X(RSS, 1, "rss", BYTES, 0)                                                                     \
     X(RSS_PEAK, 2, "rss_peak", BYTES, 1) /* the kernel's own high-water mark */                    \
@@ -308,6 +380,9 @@ enum trace_unit { TRACE_UNIT_BYTES, TRACE_UNIT_NS, TRACE_UNIT_COUNT, TRACE_UNIT_
     X(DEVICE_USED, 160, "device_used", BYTES, 0)                                                   \
     X(DEVICE_TOTAL, 161, "device_total", BYTES, 0)                                                 \
     X(DEVICE_BUSY, 162, "device_busy", PERMILLE, 0)                                                \
+    X(DEVICE_RESERVED, 163, "device_reserved", BYTES, 0) /* by its driver, besides what is used */    \
+    X(DEVICE_OURS, 164, "device_ours", BYTES, 0) /* of what is used: by the recorded processes */     \
+    X(DEVICE_SHARED, 165, "device_shared", BYTES, 0) /* of that: what others hold, too */             \
     X(PEAK_LOWER, 192, "peak_lower", BYTES, 0) /* the tree's simultaneous peak is at least */      \
     X(PEAK_UPPER, 193, "peak_upper", BYTES, 0) /* and at most; absent: not known */                \
     X(PEAK_PSS, 194, "peak_pss", BYTES, 0)                                                         \
@@ -327,10 +402,16 @@ enum trace_metric {
         METRIC_END = 256
 };
 
+enum {
+#define X(name, number, text, unit, cumulative) +1
+    TRACE_METRIC_COUNT = 0 TRACE_METRICS(X)
+#undef X
+};
+
 // clang-format on
 
 _Static_assert(sizeof(struct trace_header) == 64, "trace_header changed size");
 _Static_assert(sizeof(struct trace_chunk) == 40, "trace_chunk changed size");
-_Static_assert(sizeof(struct trace_map) == TRACE_FIELDS_MOST * 8, "TRACE_FIELDS_MOST is wrong");
+_Static_assert(sizeof(struct trace_mmap) == TRACE_FIELDS_MOST * 8, "TRACE_FIELDS_MOST is wrong");
 
 #endif

@@ -4,50 +4,27 @@
 #include "trace/read.h"
 
 #include "trace/chunks.h"
+#include "trace/mapped.h"
+#include "trace/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct trace {
     struct trace_header header;
-    bool mapped;
+    struct mapped *file; /* NULL: somebody else's bytes */
     struct chunks chunks;
     const unsigned char *next, *end; /* what is left of the records of the chunk; NULL: no chunk */
     uint64_t time_ns;
     uint32_t seen; /* records of it so far */
     bool marked;   /* it is already counted as damaged */
+    bool begun;    /* since the last rewind */
+    uint64_t passes;
 };
-
-/* false where the bytes end early or hold more than 64 bits. */
-static bool take_varint(const unsigned char **at, const unsigned char *end, uint64_t *value)
-{
-    const unsigned char *p = *at;
-    uint64_t v = 0;
-
-    for (unsigned int shift = 0; p < end && shift < 70; shift += 7) {
-        uint64_t bits = *p & 0x7f;
-
-        if (shift == 63 && bits > 1)
-            return false;
-        v |= bits << shift;
-        if (!(*p++ & 0x80)) {
-            *at = p;
-            *value = v;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t unzigzag(uint64_t v)
-{
-    return v >> 1 ^ (0 - (v & 1));
-}
 
 static void mark_damaged(struct trace *t, size_t bytes)
 {
@@ -62,12 +39,12 @@ static bool decode(struct trace *t, const struct trace_shape *shape, const unsig
                    const unsigned char *end, struct trace_event *ev)
 {
     if (shape->timed) {
-        if (!take_varint(&p, end, &ev->time_ns))
+        if (!varint_take(&p, end, &ev->time_ns))
             return false;
-        ev->time_ns = t->time_ns += unzigzag(ev->time_ns);
+        ev->time_ns = t->time_ns += varint_unzigzag(ev->time_ns);
     }
     while (ev->present < shape->fields && p < end)
-        if (!take_varint(&p, end, &ev->fields[ev->present++]))
+        if (!varint_take(&p, end, &ev->fields[ev->present++]))
             return false;
     if (shape->tail != TRACE_TAIL_NONE) {
         ev->tail = p;
@@ -86,7 +63,7 @@ static bool take_record(struct trace *t, struct trace_event *ev)
     uint64_t kind, length;
 
     memset(ev, 0, sizeof(*ev));
-    if (!take_varint(&payload, t->end, &kind) || !take_varint(&payload, t->end, &length) ||
+    if (!varint_take(&payload, t->end, &kind) || !varint_take(&payload, t->end, &length) ||
         length > (size_t)(t->end - payload))
         return false;
     t->next = payload + length;
@@ -143,8 +120,8 @@ bool trace_next_pair(struct trace_event *ev, struct trace_pair *pair)
     const unsigned char *p = ev->tail, *end = p ? p + ev->tail_bytes : NULL;
     const struct trace_shape *shape = trace_shape_of(ev->kind);
 
-    if (!p || !shape || shape->tail != TRACE_TAIL_PAIRS || !take_varint(&p, end, &pair->metric) ||
-        !take_varint(&p, end, &pair->value))
+    if (!p || !shape || shape->tail != TRACE_TAIL_PAIRS || !varint_take(&p, end, &pair->metric) ||
+        !varint_take(&p, end, &pair->value))
         return false;
     ev->tail = p;
     ev->tail_bytes = (size_t)(end - p);
@@ -170,6 +147,8 @@ static bool next_chunk(struct trace *t)
 
 int trace_next(struct trace *t, struct trace_event *ev)
 {
+    t->passes += !t->begun;
+    t->begun = true;
     do {
         if (next_in_chunk(t, ev))
             return 1;
@@ -181,6 +160,12 @@ void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
     chunks_rewind(&t->chunks, from_ns, to_ns);
     t->next = t->end = NULL;
+    t->begun = false;
+}
+
+uint64_t trace_passes(const struct trace *t)
+{
+    return t->passes;
 }
 
 uint64_t trace_last_ns(const struct trace *t)
@@ -260,7 +245,7 @@ static int open_regular(const char *path, size_t *size, struct err *err)
 
 struct trace *trace_open(const char *path, struct err *err)
 {
-    void *data = NULL;
+    struct mapped *file = NULL;
     struct trace *t;
     size_t size;
     int fd = open_regular(path, &size, err);
@@ -268,26 +253,33 @@ struct trace *trace_open(const char *path, struct err *err)
     if (fd < 0)
         return NULL;
     if (size)
-        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        file = mapped_open(fd, size);
     close(fd);
-    if (data == MAP_FAILED) {
+    if (size && !file) {
         err_set(err, "cannot read '%s': %s", path, strerror(errno));
         return NULL;
     }
-    t = trace_open_bytes(data, size, path, err);
+    t = trace_open_bytes(file ? mapped_bytes(file) : NULL, size, path, err);
     if (t)
-        t->mapped = true;
-    else if (data)
-        munmap(data, size);
+        t->file = file;
+    else
+        mapped_close(file);
     return t;
+}
+
+int trace_check(const struct trace *t, const char *path, struct err *err)
+{
+    if (!t->file || !mapped_is_cut(t->file))
+        return 0;
+    return err_set(err, "'%s' became shorter while it was read; try again when nobody writes to it",
+                   path);
 }
 
 void trace_close(struct trace *t)
 {
     if (!t)
         return;
-    if (t->mapped)
-        munmap((void *)(uintptr_t)t->chunks.data, t->chunks.size);
+    mapped_close(t->file);
     chunks_close(&t->chunks);
     free(t);
 }
@@ -295,4 +287,9 @@ void trace_close(struct trace *t)
 const struct trace_header *trace_header(const struct trace *t)
 {
     return &t->header;
+}
+
+uint64_t trace_size(const struct trace *t)
+{
+    return t->chunks.size;
 }

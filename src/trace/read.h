@@ -8,19 +8,13 @@
 
 #include "base/err.h"
 #include "trace/format.h"
+#include "trace/trace_health.h"
 #include "trace/write.h" /* struct trace_pair, trace_shape_of */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct trace;
-
-struct trace_health {
-    bool complete;          /* END was seen: it was closed in good order */
-    bool cut;               /* the last chunk is not whole */
-    uint64_t damaged;       /* chunks that could not be read or are missing */
-    uint64_t damaged_bytes; /* bytes of the file that were stepped over */
-};
 
 struct trace_event {
     enum trace_kind kind;
@@ -34,6 +28,7 @@ struct trace_event {
         struct trace_process_end process_end;
         struct trace_thread thread;
         struct trace_copy copy;
+        struct trace_unreached unreached;
         struct trace_thread_end thread_end;
         struct trace_sample sample;
         struct trace_device device;
@@ -59,6 +54,14 @@ struct trace_event {
         struct trace_mmap mmap;
         struct trace_munmap munmap;
         struct trace_stacks stacks;
+        struct trace_context context;
+        struct trace_info_context info_context;
+        struct trace_resident resident;
+        struct trace_space space;
+        struct trace_space_alloc space_alloc;
+        struct trace_space_free space_free;
+        struct trace_space_failed space_failed;
+        struct trace_launches launches;
     };
     const unsigned char *tail; /* valid until the next call of trace_next or trace_close */
     size_t tail_bytes;
@@ -70,7 +73,12 @@ struct trace *trace_open(const char *path, struct err *err);
 struct trace *trace_open_bytes(const void *data, size_t size, const char *name, struct err *err);
 void trace_close(struct trace *t);
 
+/* After reading: -1 with *err when the file became shorter meanwhile. */
+int trace_check(const struct trace *t, const char *path, struct err *err);
+
 const struct trace_header *trace_header(const struct trace *t);
+/* Bytes of the file: what the work that it may cause is measured by. */
+uint64_t trace_size(const struct trace *t);
 
 /* When the recording ended, as the heads of its chunks say; 0: it has no events. Reads no record. */
 uint64_t trace_last_ns(const struct trace *t);
@@ -79,6 +87,9 @@ uint64_t trace_last_ns(const struct trace *t);
  * A trace that was just opened stands at the beginning with all of them.
  */
 void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns);
+
+/* How often it was read from its beginning, at least in part. */
+uint64_t trace_passes(const struct trace *t);
 
 /* 1: *ev is the next record; 0: the end. Kinds unknown to this version are stepped over. */
 int trace_next(struct trace *t, struct trace_event *ev);

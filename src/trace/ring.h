@@ -29,15 +29,21 @@
 #include <stdint.h>
 
 #define RING_ENV "TIDEMARK_RING"
-#define RING_NAME "tidemark-"            /* of the memory; the pid of the collector follows */
-#define RING_MAGIC 0x32474e4952454454ull /* "TDERING2" */
+/* Ends the variable of a program whose start was counted; the library takes it away. */
+#define RING_COUNTED '+'
+#define RING_NAME                                                                                  \
+    "tidemark-"            /* of the memory and of the socket; the pid of the collector follows */
+#define RING_GIVEN "-ring" /* after that: the socket through which the memory is given */
+#define RING_MAGIC 0x33474e4952454454ull /* "TDERING3" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
 #define RING_RECORD_MOST 1200u            /* words */
 #define RING_SLACK (3 * RING_RECORD_MOST) /* one event may write three records */
 #define RING_DEPTH_MOST 1024u             /* frames of a recorded stack */
+#define RING_STACKS_MOST (1u << 25)       /* the numbers of a process's stacks are below it */
 #define RING_TEXT_MOST 4096u              /* bytes of a text in a record */
+#define RING_CALLS 512u /* the numbers of system calls that we make are below it */
 
 enum ring_mode {
     RING_OFF = 0,
@@ -55,30 +61,36 @@ enum ring_kind {
     RING_FREE,      /* aux: origin, and RING_AT_ONCE */
     RING_ALLOC,     /* aux: origin; stack << 32 | bytes */
     RING_ALLOC_BIG, /* aux: origin; stack; bytes */
-    RING_SAMPLE,    /* aux: origin; stack; bytes; the mean that it was drawn with */
+    RING_SAMPLE,    /* aux: origin; stack; bytes; the mean that it was drawn with; 0: every block of
+                       its size is told */
     RING_UNFREE,    /* the FREE of this address was not carried out */
-    RING_STACK,     /* number << 32 | frames << 5 | kind; frames, innermost first */
-    RING_PROCESS, /* pid << 32 | process; parent process or 0; text bytes; text: its file, a NUL, its
-                       name */
-    RING_THREAD,  /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
+    RING_STACK,     /* number << 32 | frames << 5 | kind; a stack that this one goes on from << 32 |
+                       how many of its innermost frames it does without; its own frames, innermost
+                       first */
+    RING_PROCESS,   /* pid << 32 | process; parent process or 0; text bytes; number of its pid
+                       namespace, which that pid is of, 0: not known; text: its file, a NUL, its name */
+    RING_THREAD,    /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
                        started it, 0: not known */
     RING_THREAD_END,
     RING_MODULE, /* address: start; length; load bias; text bytes << 32 | build-id bytes; build-id in 4
                        words; text: its path, empty for the program itself */
     RING_UNLOADED, /* modules may have gone: forget them */
-    RING_MAP,      /* aux: enum ring_map; length; stack << 32 | protection */
-    RING_UNMAP,    /* length */
+    RING_MAP,      /* aux: enum ring_map; length; stack << 32 | protection; which object it is of,
+                       0: none that others could map; when, in ns, 0: not known but for its tick */
+    RING_UNMAP,    /* length; when */
     RING_UNUNMAP,  /* the same; it was not carried out */
-    RING_BREAK,    /* the new end of the data segment; stack */
     RING_MARK,     /* aux: enum ring_mark; value; text bytes << 32 | bytes of its first part;
-                       text */
+                       text. Address: of a step, the how manieth it is of its process */
     RING_CODE,   /* number << 32 | kind; address; first line; text bytes << 32 | bytes of the file;
                        text: file, function. A Python function, which frames refer to */
     RING_CPU,    /* aux: enum ring_cpu and flags; stack; ns of CPU time since the one before */
     RING_COPY,   /* stack; bytes; the mean that it was drawn with: memory was copied */
     RING_PYTHON, /* version as in PY_VERSION_HEX; enum ring_python; address of _PyRuntime; its
                        bytes; address of PyCode_Type: this process has an interpreter */
-    RING_PAD,    /* the record after it is at the ring's start */
+    RING_SPACE, /* aux: enum ring_space, and the class of its handle << 3; address or handle; bytes;
+                       stack << 32 | kind of its space; when, in ns, 0: not known but for its tick;
+                       owner or status; text bytes << 32 | bytes of its first part; text: space, call */
+    RING_PAD,   /* the record after it is at the ring's start */
     RING_KIND_END
 };
 
@@ -95,11 +107,31 @@ enum ring_origin { /* aux of ALLOC, FREE and SAMPLE; also `origin` of TRACE_ALLO
 /* Added to the aux of a FREE of a sampled block: its thread has allocated nothing since. */
 #define RING_AT_ONCE 0x400u
 
+enum ring_space {                    /* what happened to memory of a space besides the host's own */
+                  RING_SPACE_ALLOC,  /* owner: what it dies with, at the latest; 0: nothing */
+                  RING_SPACE_FREE,   /* when: before the call, which was carried out */
+                  RING_SPACE_FAILED, /* status: what the call returned */
+                  RING_SPACE_GONE, /* all that this owner has, of handles of one vendor: see below */
+                  RING_SPACE_LAUNCHES, /* bytes: how many; text: call */
+                  RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is mapped, so
+                            many bytes; owner 0: nowhere */
+                  RING_SPACE_LET_GO, /* all that is mapped in these bytes from this address on */
+                  RING_SPACE_END
+};
+
+/* A class of handles: those of one class are told apart by their value. Its vendor is above. */
+#define RING_SPACE_CLASS_BITS 3
+#define RING_SPACE_KINDS 3 /* of a space: enum trace_space_kind */
+
 enum ring_map {
-    RING_MAP_ANONYMOUS = 1,
-    RING_MAP_FILE = 2,
-    RING_MAP_MOVED = 4,
-    RING_MAP_ARENA = 8, /* an allocator's, whose blocks are told one by one */
+    RING_MAP_ANONYMOUS,
+    RING_MAP_FILE,
+    RING_MAP_MOVED,
+    RING_MAP_ARENA = 4, /* an allocator's, whose blocks are told one by one */
+    RING_MAP_SHARED,
+    RING_MAP_RESERVED,  /* MAP_NORESERVE */
+    RING_MAP_PROTECTED, /* mprotect */
+    RING_MAP_END
 };
 
 /* Where the time went: one of the first three; COPY: in memcpy or memmove. */
@@ -118,6 +150,9 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
                   RING_WANTS_COPIES = 2,
                   RING_WANTS_PYTHON = 4, /* Python frames in stacks */
                   RING_WANTS_WAITS = 8,
+                  RING_WANTS_REACH = 16,    /* at its end a process waits to be looked at */
+                  RING_WANTS_LAUNCHES = 64, /* work that is handed to devices */
+                  RING_WANTS_ROOM = 32,     /* who finds its ring full waits, though it samples */
 };
 
 /* The signals that a thread has blocked while it is borrowed to join: all but those that a fault causes
@@ -126,6 +161,22 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
 #define RING_BORROWED_MASK                                                                         \
     (~(1ull << 6 | 1ull << 10 | 1ull << 3 | 1ull << 7 | 1ull << 4 | 1ull << 30 | 1ull << 8 |       \
        1ull << 18))
+
+/* What tidemark_enter is called with from outside; and what its answer, and that of tidemark_quit, is
+ * added to: a thread that is borrowed may return to a system call, which has no such number.
+ */
+struct ring_entry {
+    int32_t fd;     /* of the memory, where its path is not seen; -1: there is a path */
+    uint32_t alone; /* nobody records this process, whatever it may believe */
+    char path[64];
+    uint64_t never[RING_CALLS / 64]; /* system calls that its filter may punish: a bit for each */
+};
+#define RING_ANSWER (1u << 29)
+
+/* Without one of these no CPU time is sampled: numbers for struct ring_entry.never. */
+#define RING_CPU_CALLS                                                                             \
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigtimedwait, SYS_rt_sigpending,                  \
+        SYS_timer_create, SYS_timer_settime, SYS_timer_delete, SYS_tgkill, SYS_restart_syscall
 
 enum ring_mark {
     RING_MARK_MOMENT,
@@ -136,7 +187,14 @@ enum ring_mark {
     RING_MARK_PROFILED, /* value: first line; text: file and function */
     RING_MARK_PAUSE,    /* no new allocation of this process is recorded from here on */
     RING_MARK_RESUME,
-    RING_MARK_SNAPSHOT
+    RING_MARK_SNAPSHOT,
+    RING_MARK_FINALIZING, /* the interpreter of this process ends: it frees what its program held */
+    RING_MARK_HEIR, /* value: how many steps had ended when this process was forked << 1 | they were
+                       its parent's own, and not those that it was forked in */
+    RING_MARK_WHOLE, /* value: from here on every block of so many bytes and more is told of this process,
+                        and smaller ones are sampled */
+    RING_MARK_REACH /* this process waits: what does nothing point to? text: where its stack stands, and
+                       its thread pointer */
 };
 
 /* Bits of a frame in a STACK, above the address. */
@@ -146,22 +204,57 @@ enum ring_mark {
 #define RING_FRAME_PYTHON (1ull << 60) /* a line of Python: number of its CODE << 24 | line */
 #define RING_FRAME_ADDRESS ((1ull << 56) - 1)
 
+/* What whoever starts a program can say beforehand of the library's way into it. Counted when it is
+ * started, and the programs that it did come into are counted as well: so nothing is missed however
+ * short it lives, and no name is needed.
+ */
+enum ring_start {
+    RING_START_PLAIN,     /* nothing is known that would keep the library out */
+    RING_START_MACHINE,   /* a program for another machine */
+    RING_START_STATIC,    /* statically linked */
+    RING_START_LIBC,      /* of another libc */
+    RING_START_OLD_LIBC,  /* of one that is older than the library needs */
+    RING_START_SANITIZED, /* with a sanitizer */
+    RING_START_RIGHTS,    /* with rights of its own, by its file */
+    RING_START_USER,      /* by a process of another user than the collector's */
+    RING_START_ATTACHED,  /* by one that was only attached to */
+    RING_START_CONFINED,  /* by one that may not ask the kernel */
+    RING_START_ROOT,      /* where the root is another one, without the library */
+    RING_START_UNSEEN,    /* where the library is not to be seen any more */
+    RING_START_END
+};
+
 struct ring_control {
     uint64_t magic;
-    uint32_t slots, words; /* RING_SLOTS, RING_WORDS: a check that both sides agree */
-    uint64_t collector_pid;
+    uint32_t slots, words;      /* RING_SLOTS, RING_WORDS: a check that both sides agree */
+    _Atomic uint32_t collector; /* its thread; RING_COLLECTOR_DIED is added by the kernel */
+    _Atomic uint32_t passes;    /* times that it has read all rings */
+    uint64_t collector_user;
     uint64_t origin_ns;                 /* CLOCK_MONOTONIC; ticks are relative to it */
     _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Atomic uint32_t mode;              /* may change while programs run; asked for with the tick */
     uint32_t depth;                     /* most frames of a stack */
     uint64_t sample_mean;               /* bytes */
     uint64_t sample_rate; /* of a process per second: beyond it the mean grows; 0: never */
+    uint64_t whole_from;  /* while it samples: every block of so many bytes and more; 0: none */
+    uint64_t whole_rate;  /* of them in a second: beyond it that limit grows; 0: never */
     uint64_t cpu_ns;      /* CPU time of a thread between two samples */
     uint32_t wants;       /* enum ring_wants */
+    uint32_t library;     /* the collector's descriptor of our library; 0: none */
     _Alignas(64) _Atomic uint32_t next_process;
-    _Atomic uint32_t no_slot; /* threads that found no free slot: nothing of them is recorded */
+    _Atomic uint32_t no_slot; /* threads that could not have a ring, at least for a time */
+    _Atomic uint32_t started[RING_START_END]; /* programs, by exec or spawn */
+    _Atomic uint32_t unmarked; /* of these: by an environment that could not be marked */
+    _Atomic uint32_t came; /* programs that the library has begun in, by a marked environment, */
+    _Atomic uint32_t
+        came_unmarked; /* and by one that is not: started without being counted, perhaps */
     _Alignas(64) _Atomic uint64_t free_slots[RING_SLOTS / 64];
 };
+
+/* The collector's word is a robust futex, see futex(7): however it ends, the kernel says so, to all who
+ * share this memory, in whatever namespace, and before anybody has waited for it.
+ */
+#define RING_COLLECTOR_DIED 0x40000000u
 
 enum ring_slot_state { RING_SLOT_FREE, RING_SLOT_CLAIMED };
 
@@ -173,7 +266,8 @@ struct ring_slot {
     _Alignas(64) _Atomic uint64_t lost; /* records lost: the ring was full for too long */
     _Atomic uint64_t nested;            /* events in a signal handler that interrupted a record */
     _Atomic uint64_t torn;              /* looks at its Python frames that met one half made */
-    uint64_t reserved[5];
+    _Atomic uint64_t answered;          /* by the collector, to who waits for it */
+    uint64_t reserved[4];
 };
 
 #define RING_SLOTS_OFFSET 4096u

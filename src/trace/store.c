@@ -7,16 +7,17 @@
 #include "trace/store.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "trace/storefile.h"
+#include "trace/texts.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -24,20 +25,13 @@
 #define CHUNK_CUT (256u << 10)       /* bytes of records that end a chunk */
 #define BUFFER_ROOM (2u * CHUNK_CUT) /* pages are touched only as they fill */
 #define LEVEL 1 /* measured on samples: level 3 is 16 % smaller at half the speed */
-#define STRINGS_FIRST 256u
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are written as they are");
-
-struct string {
-    const char *text;
-    size_t len;
-    uint64_t hash;
-};
 
 struct trace_store {
     struct arena arena; /* texts and the path; everything else is malloc'ed and can shrink */
     const char *path;
-    int fd;
+    struct storefile file;
     int failed;          /* errno of the first failure; nothing is written after it */
     uint64_t lost;       /* records */
     uint64_t origin_ns;  /* CLOCK_MONOTONIC */
@@ -48,18 +42,8 @@ struct trace_store {
     ZSTD_CCtx *zstd;
     unsigned char *packed; /* one chunk as it goes to the file */
     size_t packed_room;
-    struct string *strings; /* by number, from 1 */
-    uint32_t *slots;        /* open addressing: numbers of strings, 0: free */
-    uint32_t string_count, slot_count;
+    struct texts strings;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 uint64_t trace_store_time(const struct trace_store *s, uint64_t mono_ns)
 {
@@ -71,52 +55,13 @@ uint64_t trace_store_now(const struct trace_store *s)
     return trace_store_time(s, clock_ns(CLOCK_MONOTONIC));
 }
 
-/* Bytes to the file */
-
-static int write_all(int fd, const unsigned char *data, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, data, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : EIO;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
-/* A write to a closed pipe or above the file size limit raises a signal that would end the tool.
- * It is held back here, not ignored for the whole process: the command inherits what we ignore.
- */
-static int write_quietly(int fd, const unsigned char *data, size_t size)
-{
-    const struct timespec at_once = {0};
-    sigset_t deadly, before, pending;
-    bool was_pending;
-    int error;
-
-    sigemptyset(&deadly);
-    sigaddset(&deadly, SIGPIPE);
-    sigaddset(&deadly, SIGXFSZ);
-    sigpending(&pending);
-    was_pending = sigismember(&pending, SIGPIPE) || sigismember(&pending, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &deadly, &before);
-    error = write_all(fd, data, size);
-    if ((error == EPIPE || error == EFBIG) && !was_pending)
-        sigtimedwait(&deadly, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 /* Only a regular file can take back part of a chunk; a pipe stays cut, which readers understand. */
 static int append(struct trace_store *s, size_t size)
 {
-    s->failed = write_quietly(s->fd, s->packed, size);
+    storefile_look(&s->file, s->file_bytes);
+    s->failed = storefile_write(&s->file, s->packed, size);
     if (s->failed) {
-        (void)!ftruncate(s->fd, (off_t)s->file_bytes);
+        (void)!ftruncate(s->file.fd, (off_t)s->file_bytes);
         return -1;
     }
     s->file_bytes += size;
@@ -143,6 +88,8 @@ static ZSTD_CCtx *compressor(struct trace_store *s)
 {
     if (!s->zstd) {
         s->zstd = ZSTD_createCCtx();
+        if (!s->zstd)
+            return NULL;
         ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_checksumFlag, 1);
         ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_contentSizeFlag, 1);
@@ -206,8 +153,10 @@ static void cut(struct trace_store *s, struct trace_buffer *b)
         trace_store_flush(s);
 }
 
-/* Make an empty buffer larger, for one large record; -1 when it is as large as it may be. */
-static int enlarge(struct trace_buffer *b)
+/* Make an empty buffer larger, for one large record; -1 when it is as large as it may be. Without
+ * memory nothing more can be written.
+ */
+static int enlarge(struct trace_store *s, struct trace_buffer *b)
 {
     size_t room = b->room ? b->room * 2 : BUFFER_ROOM;
     unsigned char *data;
@@ -215,8 +164,10 @@ static int enlarge(struct trace_buffer *b)
     if (room > TRACE_CHUNK_MOST)
         return -1;
     data = realloc(b->data, room);
-    if (!data)
-        return -1;
+    if (!data) {
+        s->failed = ENOMEM;
+        return 0;
+    }
     b->data = data;
     b->room = room;
     return 0;
@@ -233,7 +184,7 @@ void trace_store_put(struct trace_store *s, enum trace_kind kind, uint64_t time_
     while (!s->failed && trace_put(b, kind, time_ns, fields, count, tail, tail_count) < 0) {
         if (b->records)
             cut(s, b);
-        else if (!shape || enlarge(b) < 0) {
+        else if (!shape || enlarge(s, b) < 0) {
             s->lost++; /* larger than any chunk; the trace goes on without it */
             return;
         }
@@ -244,63 +195,22 @@ void trace_store_put(struct trace_store *s, enum trace_kind kind, uint64_t time_
         cut(s, b);
 }
 
-/* Strings */
-
-static uint64_t hash_text(const char *text, size_t len)
-{
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return h ^ h >> 32;
-}
-
-/* The slot that holds the text, or the free one where it belongs. */
-static uint32_t *find_slot(const struct trace_store *s, const struct string *wanted)
-{
-    for (uint32_t i = (uint32_t)wanted->hash;; i++) {
-        uint32_t *slot = &s->slots[i & (s->slot_count - 1)];
-        const struct string *known = &s->strings[*slot];
-
-        if (*slot == 0 || (known->hash == wanted->hash && known->len == wanted->len &&
-                           memcmp(known->text, wanted->text, wanted->len) == 0))
-            return slot;
-    }
-}
-
-/* At most half of the slots are ever taken. */
-static void grow_strings(struct trace_store *s)
-{
-    uint32_t old = s->slot_count / 2 + 1;
-
-    s->slot_count = s->slot_count ? s->slot_count * 2 : STRINGS_FIRST;
-    s->strings = arena_grow(&s->arena, s->strings, s->strings ? old * sizeof(*s->strings) : 0,
-                            (s->slot_count / 2 + 1) * sizeof(*s->strings));
-    s->slots = arena_alloc(&s->arena, s->slot_count * sizeof(*s->slots));
-    for (uint32_t i = 1; i <= s->string_count; i++)
-        *find_slot(s, &s->strings[i]) = i;
-}
-
 uint64_t trace_store_string(struct trace_store *s, const char *text, size_t len)
 {
-    struct string wanted = {.text = text, .len = len};
-    uint32_t *slot;
     uint64_t number;
+    bool added;
 
     if (!text)
         return 0;
-    if (s->string_count == s->slot_count / 2)
-        grow_strings(s);
-    wanted.hash = hash_text(text, len);
-    slot = find_slot(s, &wanted);
-    if (*slot)
-        return *slot;
-    wanted.text = arena_strndup(&s->arena, text, len);
-    *slot = ++s->string_count;
-    s->strings[*slot] = wanted;
-    number = *slot;
-    trace_store_put(s, TRACE_STRING, 0, &number, 1, text, len);
+    number = texts_number(&s->strings, &s->arena, text, len, &added);
+    if (added)
+        trace_store_put(s, TRACE_STRING, 0, &number, 1, text, len);
     return number;
+}
+
+uint64_t trace_store_texts(const struct trace_store *s)
+{
+    return s->strings.bytes;
 }
 
 void trace_store_fact(struct trace_store *s, enum trace_subject subject, uint64_t id,
@@ -313,6 +223,16 @@ void trace_store_fact(struct trace_store *s, enum trace_subject subject, uint64_
 
 /* Beginning and end */
 
+/* It tells traces apart, no more: without a kernel that gives any, time and place will do. */
+static void choose_id(unsigned char id[16], uint64_t origin_ns)
+{
+    uint64_t words[2] = {hash_mix(clock_ns(CLOCK_REALTIME), (uint64_t)getpid()),
+                         hash_mix(origin_ns, (uint64_t)(uintptr_t)id)};
+
+    if (getrandom(id, 16, 0) != 16)
+        memcpy(id, words, sizeof(words));
+}
+
 static int write_header(struct trace_store *s)
 {
     struct trace_header header = {.version = TRACE_VERSION,
@@ -322,8 +242,7 @@ static int write_header(struct trace_store *s)
                                   .real_ns = clock_ns(CLOCK_REALTIME)};
 
     memcpy(header.magic, TRACE_MAGIC, sizeof(header.magic));
-    if (getrandom(header.id, sizeof(header.id), 0) != (ssize_t)sizeof(header.id))
-        return -1;
+    choose_id(header.id, s->origin_ns);
     if (reserve_packed(s, sizeof(header)) < 0)
         return -1;
     memcpy(s->packed, &header, sizeof(header));
@@ -344,50 +263,60 @@ static void release(struct trace_store *s)
     free(s);
 }
 
-/* A file that another recording still writes is left to it; where there are no locks, nobody knows. */
-static int open_alone(const char *path, struct err *err)
+static int fill_header(struct trace_store *s, struct err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    struct stat file;
-
-    if (fd < 0)
-        return err_set(err, "cannot write '%s': %s", path, strerror(errno));
-    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode)) {
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-            close(fd);
-            return err_set(err, "cannot write '%s': another recording is writing it", path);
-        }
-        if (ftruncate(fd, 0) < 0) {
-            err_set(err, "cannot write '%s': %s", path, strerror(errno));
-            close(fd);
-            return -1;
-        }
-    }
-    return fd;
+    s->origin_ns = clock_ns(CLOCK_MONOTONIC);
+    if (write_header(s) == 0 && storefile_cut(&s->file, s->file_bytes) == 0)
+        return 0;
+    err_code(err, storefile_kind(errno), "cannot write '%s': %s", s->path, strerror(errno));
+    storefile_discard(&s->file, s->path);
+    close(s->file.fd);
+    return -1;
 }
 
-struct trace_store *trace_store_create(const char *path, struct err *err)
+static struct trace_store *create(const char *path, bool anew, struct err *err)
 {
     struct trace_store *s = calloc(1, sizeof(*s));
 
     if (!s) {
-        err_set(err, "cannot write '%s': out of memory", path);
+        err_code(err, STOREFILE_STATE, "cannot write '%s': out of memory", path);
         return NULL;
     }
     s->path = arena_strndup(&s->arena, path, strlen(path));
-    s->fd = open_alone(path, err);
-    if (s->fd < 0) {
-        release(s);
-        return NULL;
-    }
-    s->origin_ns = clock_ns(CLOCK_MONOTONIC);
-    if (write_header(s) < 0) {
-        err_set(err, "cannot write '%s': %s", path, strerror(errno));
-        close(s->fd);
+    if (storefile_open(&s->file, path, anew, err) < 0 || fill_header(s, err) < 0) {
         release(s);
         return NULL;
     }
     return s;
+}
+
+struct trace_store *trace_store_create(const char *path, struct err *err)
+{
+    return create(path, false, err);
+}
+
+void trace_store_began(struct trace_store *s, uint64_t real_ns)
+{
+    if (s->file.regular)
+        (void)!pwrite(s->file.fd, &real_ns, sizeof(real_ns),
+                      offsetof(struct trace_header, real_ns));
+}
+
+struct trace_store *trace_store_create_new(const char *path, struct err *err)
+{
+    return create(path, true, err);
+}
+
+int trace_store_descriptor(const struct trace_store *s)
+{
+    return s->file.regular ? s->file.fd : -1;
+}
+
+int trace_store_check(struct trace_store *s, struct err *err)
+{
+    trace_store_flush(s);
+    storefile_look(&s->file, s->file_bytes);
+    return storefile_check(&s->file, s->path, err);
 }
 
 static int report_loss(const struct trace_store *s, struct err *err)
@@ -409,15 +338,30 @@ static int report_loss(const struct trace_store *s, struct err *err)
 
 int trace_store_close(struct trace_store *s, struct err *err)
 {
-    int result;
+    struct err gone;
+    int result, vanished;
 
     if (!s)
         return 0;
     trace_store_put(s, TRACE_END, s->last_ns, NULL, 0, NULL, 0); /* names took time after it */
-    trace_store_flush(s);
-    if (close(s->fd) < 0 && errno != EINTR && !s->failed)
+    vanished = trace_store_check(s, &gone);
+    if (close(s->file.fd) < 0 && errno != EINTR && !s->failed)
         s->failed = errno; /* a network disk may say only now that it is full */
     result = report_loss(s, err);
+    if (vanished && err)
+        *err = gone;
     release(s);
-    return result;
+    return vanished ? -1 : result;
+}
+
+void trace_store_discard(struct trace_store *s)
+{
+    struct err ignored;
+
+    if (!s)
+        return;
+    if (s->file.regular && storefile_check(&s->file, s->path, &ignored) == 0)
+        unlink(s->path);
+    close(s->file.fd);
+    release(s);
 }

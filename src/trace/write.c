@@ -3,6 +3,8 @@
  */
 #include "trace/write.h"
 
+#include "trace/varint.h"
+
 #include <string.h>
 
 static const struct trace_shape shapes[TRACE_KIND_LAST + 1] = {
@@ -21,25 +23,6 @@ const struct trace_shape *trace_shape_of(uint64_t kind)
     return kind <= TRACE_KIND_LAST && shapes[kind].name ? &shapes[kind] : NULL;
 }
 
-static size_t varint_size(uint64_t v)
-{
-    return (size_t)(70 - __builtin_clzll(v | 1)) / 7;
-}
-
-static unsigned char *put_varint(unsigned char *p, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7)
-        *p++ = (unsigned char)(v | 0x80);
-    *p++ = (unsigned char)v;
-    return p;
-}
-
-/* Wraps like the subtraction that made it: any two times have a difference. */
-static uint64_t zigzag(uint64_t difference)
-{
-    return difference << 1 ^ (0 - (difference >> 63));
-}
-
 static size_t pairs_size(const struct trace_pair *pairs, size_t count)
 {
     size_t size = 0;
@@ -52,8 +35,8 @@ static size_t pairs_size(const struct trace_pair *pairs, size_t count)
 static unsigned char *put_pairs(unsigned char *p, const struct trace_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        p = put_varint(p, pairs[i].metric);
-        p = put_varint(p, pairs[i].value);
+        p = varint_put(p, pairs[i].metric);
+        p = varint_put(p, pairs[i].value);
     }
     return p;
 }
@@ -102,9 +85,9 @@ static unsigned char *put_payload(unsigned char *p, const struct trace_shape *sh
                                   const void *tail, size_t tail_count)
 {
     if (shape->timed)
-        p = put_varint(p, m->since);
+        p = varint_put(p, m->since);
     for (size_t i = 0; i < count; i++)
-        p = put_varint(p, fields[i]);
+        p = varint_put(p, fields[i]);
     if (m->tail == 0)
         return p;
     memset(p, 0, m->padding);
@@ -129,12 +112,12 @@ int trace_put(struct trace_buffer *b, enum trace_kind kind, uint64_t time_ns,
         trace_buffer_reset(b); /* so that a zeroed buffer is an empty one, too */
     if (count > shape->fields)
         count = shape->fields;
-    m = measure(shape, zigzag(time_ns - b->time_ns), fields, count, tail, tail_count);
+    m = measure(shape, varint_zigzag(time_ns - b->time_ns), fields, count, tail, tail_count);
     size = (shape->timed ? varint_size(m.since) : 0) + m.fields + m.padding + m.tail;
     if (m.tail > b->room || 1 + varint_size(size) + size > b->room - b->used)
         return -1;
-    p = put_varint(b->data + b->used, kind);
-    p = put_varint(p, size);
+    p = varint_put(b->data + b->used, kind);
+    p = varint_put(p, size);
     p = put_payload(p, shape, &m, fields, count, tail, tail_count);
     b->used = (size_t)(p - b->data);
     b->records++;
