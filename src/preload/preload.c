@@ -1,5 +1,5 @@
 /* preload - see preload.h. */
-#include "trace/preload.h"
+#include "preload/preload.h"
 
 #include "trace/ring.h"
 
@@ -53,13 +53,25 @@ static bool has_ring(char *const *environment)
     return ring && *ring;
 }
 
+static const char *name_of(const struct preload *p)
+{
+    return p->instead ? p->instead : p->library;
+}
+
+/* Ours is written anew where it is to be marked; that of another recording is left alone. */
+static bool keeps_ring(const struct preload *p, char *const *environment)
+{
+    return !p->out && has_ring(environment) &&
+           (!p->marked || strcmp(last_value(environment, RING), p->ring) != 0);
+}
+
 static bool is_right(const struct preload *p, char *const *environment)
 {
-    bool loaded = place_in(preload_value(environment), p->library) != NULL;
+    bool listed = place_in(preload_value(environment), p->library) != NULL;
 
-    if (p->out)
-        return !loaded;
-    return loaded && has_ring(environment);
+    if (p->out || p->instead)
+        return p->out && !listed;
+    return listed && keeps_ring(p, environment);
 }
 
 size_t preload_bytes(const struct preload *p, char *const *environment)
@@ -71,8 +83,23 @@ size_t preload_bytes(const struct preload *p, char *const *environment)
         return 0;
     for (; environment && *environment; environment++)
         count++;
-    return count * sizeof(char *) + sizeof(PRELOAD) + strlen(p->library) + 1 +
-           (before ? strlen(before) : 0) + sizeof(RING) + strlen(p->ring);
+    return count * sizeof(char *) + sizeof(PRELOAD) + strlen(name_of(p)) + 1 +
+           (before ? strlen(before) : 0) + sizeof(RING) + strlen(p->ring) + p->marked;
+}
+
+void preload_forget(const char *library, char **environment)
+{
+    for (; environment && *environment; environment++) {
+        const char *value = value_of(*environment, PRELOAD), *own;
+
+        while (value && (own = place_in(value, library))) {
+            char *at = *environment + (own - *environment);
+            const char *rest = at + strlen(library);
+
+            rest += *rest != '\0';
+            memmove(at, rest, strlen(rest) + 1);
+        }
+    }
 }
 
 static char *put(char *at, const char *text, size_t bytes)
@@ -93,34 +120,49 @@ static char *put_others(char *at, const char *list, const char *library)
     return put(at, own + (*own != '\0'), strlen(own + (*own != '\0')));
 }
 
-char **preload_make(const struct preload *p, char *const *environment, void *room)
+/* Our library before the others; nothing, if there is none. Returns what follows the text. */
+static char *put_list(const struct preload *p, const char *before, char *text, char ***entry)
 {
-    const char *before = preload_value(environment);
-    bool ring = !p->out && has_ring(environment);
-    size_t count = 0, kept = 0;
-    char **all = room, *text, *value;
+    char *value = text + strlen(PRELOAD);
 
-    while (environment && environment[count])
-        count++;
-    text = (char *)(all + count + 3);
-    for (size_t i = 0; i < count; i++)
-        if (!value_of(environment[i], PRELOAD) && (ring || !value_of(environment[i], RING)))
-            all[kept++] = environment[i];
-    all[kept] = text;
-    value = text = put(text, PRELOAD, strlen(PRELOAD));
+    **entry = text;
+    text = put(text, PRELOAD, strlen(PRELOAD));
     if (!p->out)
-        text = put(text, p->library, strlen(p->library));
+        text = put(text, name_of(p), strlen(name_of(p)));
     if (!p->out && before && *before)
         *text++ = ':';
     if (before)
         text = put_others(text, before, p->library);
     *text++ = '\0';
-    kept += !p->out || *value; /* an empty list need not be said */
+    *entry += !p->out || *value; /* an empty list need not be said */
+    return text;
+}
+
+char **preload_make(const struct preload *p, char *const *environment, void *room)
+{
+    const char *before = preload_value(environment);
+    bool ring = keeps_ring(p, environment);
+    bool listed = !p->out && !p->instead && has_ring(environment) && place_in(before, p->library);
+    size_t count = 0;
+    char **all = room, **next = all, *text;
+
+    while (environment && environment[count])
+        count++;
+    text = (char *)(all + count + 3);
+    for (size_t i = 0; i < count; i++)
+        if ((listed || !value_of(environment[i], PRELOAD)) &&
+            (ring || !value_of(environment[i], RING)))
+            *next++ = environment[i];
+    if (!listed)
+        text = put_list(p, before, text, &next);
     if (!p->out && !ring) {
-        all[kept++] = text;
+        *next++ = text;
         text = put(text, RING, strlen(RING));
-        put(text, p->ring, strlen(p->ring) + 1);
+        text = put(text, p->ring, strlen(p->ring));
+        if (p->marked)
+            *text++ = RING_COUNTED;
+        *text = '\0';
     }
-    all[kept] = NULL;
+    *next = NULL;
     return all;
 }

@@ -4,12 +4,13 @@
  * short reads for a program of any size. A program that defines malloc always exports it, since
  * libc asks for it.
  */
-#include "base/program.h"
+#include "preload/program.h"
+
+#include "arch/arch.h"
 
 #include <elf.h>
 #include <string.h>
 
-#define LOADER "ld-linux-x86-64.so.2"
 #define HEADERS_MOST 64
 #define LOADS_MOST 12
 #define DYNAMIC_MOST 512
@@ -17,6 +18,8 @@
 #define ENTRIES_AT_ONCE 32
 #define HEADERS_AT_ONCE 14
 #define NAME_MOST 64
+#define VERSIONS_MOST 128
+#define NEEDED_VERSION "GLIBC_2.17" /* that a libc must have; the library uses none that is newer */
 
 enum { HASH_BUCKETS, HASH_FIRST, HASH_FILTER, HASH_SHIFT }; /* counts; the first symbol's index */
 
@@ -29,10 +32,11 @@ struct file {
     program_read *read;
     struct load loads[LOADS_MOST];
     unsigned int load_count;
-    uint64_t dynamic, dynamic_count; /* offset, entries */
-    uint64_t strings, symbols, hash; /* addresses; 0: there are none */
-    uint32_t hash_head[4];           /* see enum */
-    bool loader, ours, sanitized;
+    uint64_t dynamic, dynamic_count;           /* offset, entries */
+    uint64_t strings, symbols, hash, versions; /* addresses; 0: there are none */
+    uint32_t hash_head[4];                     /* see enum */
+    uint64_t loader_at, loader_bytes;          /* its path; 0 bytes: there is none */
+    bool sanitized;
 };
 
 static bool get(const struct file *f, void *to, size_t bytes, uint64_t offset)
@@ -138,6 +142,8 @@ static void take_place(struct file *f, const Elf64_Dyn *d)
         f->symbols = d->d_un.d_ptr;
     else if (d->d_tag == DT_GNU_HASH)
         f->hash = d->d_un.d_ptr;
+    else if (d->d_tag == DT_VERDEF)
+        f->versions = d->d_un.d_ptr;
 }
 
 static void take_needed(struct file *f, const Elf64_Dyn *d)
@@ -204,15 +210,49 @@ static bool defines(const struct file *f, const char *name)
     return false;
 }
 
+static void find_places(struct file *f)
+{
+    each_entry(f, take_place);
+    if (f->hash && !get_at(f, f->hash_head, sizeof(f->hash_head), f->hash))
+        memset(f->hash_head, 0, sizeof(f->hash_head));
+}
+
+/* Whether it defines a version of what it has for others. */
+static bool has_version(const struct file *f, const char *version)
+{
+    uint64_t at = f->versions;
+    char name[NAME_MOST];
+    Elf64_Verdaux first;
+    Elf64_Verdef v;
+
+    for (int i = 0; at && i < VERSIONS_MOST && get_at(f, &v, sizeof(v), at); i++) {
+        if (get_at(f, &first, sizeof(first), at + v.vd_aux)) {
+            get_text(f, name, f->strings + first.vda_name);
+            if (strcmp(name, version) == 0)
+                return true;
+        }
+        if (!v.vd_next)
+            return false;
+        at += v.vd_next;
+    }
+    return false;
+}
+
+/* Without a loader of its own: static, or a loader that is told what to run. */
+static enum program_kind kind_of_loader(struct file *f)
+{
+    find_places(f);
+    return defines(f, "__tls_get_addr") && !has_version(f, ARCH_LOADER_VERSION) ? PROGRAM_OLD_LOADER
+                                                                                : PROGRAM_STATIC;
+}
+
 static enum program_kind kind_of_symbols(struct file *f)
 {
     static const char *const runtimes[] = {"__asan_init", "__tsan_init", "__msan_init",
                                            "__hwasan_init", "__lsan_init"};
 
-    each_entry(f, take_place);
+    find_places(f);
     each_entry(f, take_needed);
-    if (f->hash && !get_at(f, f->hash_head, sizeof(f->hash_head), f->hash))
-        memset(f->hash_head, 0, sizeof(f->hash_head));
     for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]) && !f->sanitized; i++)
         f->sanitized = defines(f, runtimes[i]);
     if (f->sanitized)
@@ -222,25 +262,27 @@ static enum program_kind kind_of_symbols(struct file *f)
 
 /* ---- the file ---- */
 
-static bool is_our_loader(const struct file *f, const Elf64_Phdr *h)
+static bool get_loader(const struct file *f, char *path, size_t room)
+{
+    if (!f->loader_bytes || f->loader_bytes > room || !get(f, path, f->loader_bytes, f->loader_at))
+        return false;
+    path[f->loader_bytes - 1] = '\0';
+    return true;
+}
+
+static bool has_our_loader(const struct file *f)
 {
     char path[4 * NAME_MOST];
-    size_t bytes = h->p_filesz;
-    const char *name;
 
-    if (!bytes || bytes > sizeof(path) || !get(f, path, bytes, h->p_offset))
-        return false;
-    path[bytes - 1] = '\0';
-    bytes = strlen(path);
-    name = last_part(path, bytes);
-    return strcmp(name, LOADER) == 0;
+    return get_loader(f, path, sizeof(path)) &&
+           strcmp(last_part(path, strlen(path)), ARCH_LOADER) == 0;
 }
 
 static void take_header(struct file *f, const Elf64_Phdr *h)
 {
     if (h->p_type == PT_INTERP) {
-        f->loader = true;
-        f->ours = is_our_loader(f, h);
+        f->loader_at = h->p_offset;
+        f->loader_bytes = h->p_filesz;
     } else if (h->p_type == PT_DYNAMIC) {
         f->dynamic = h->p_offset;
         f->dynamic_count = h->p_filesz / sizeof(Elf64_Dyn);
@@ -273,13 +315,55 @@ enum program_kind program_kind(int fd, program_read *read)
 
     if (!get(&f, &e, sizeof(e), 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
         return PROGRAM_UNKNOWN;
-    if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64)
+    if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != ARCH_MACHINE)
         return PROGRAM_OTHER_MACHINE;
     if (!read_headers(&f, &e))
         return PROGRAM_UNKNOWN;
-    if (!f.loader)
-        return PROGRAM_STATIC;
-    return f.ours ? kind_of_symbols(&f) : PROGRAM_OTHER_LOADER;
+    if (!f.loader_bytes)
+        return kind_of_loader(&f);
+    return has_our_loader(&f) ? kind_of_symbols(&f) : PROGRAM_OTHER_LOADER;
+}
+
+static bool open_image(struct file *f)
+{
+    Elf64_Ehdr e;
+
+    return get(f, &e, sizeof(e), 0) && memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 &&
+           e.e_ident[EI_CLASS] == ELFCLASS64 && read_headers(f, &e);
+}
+
+bool program_loader(int fd, program_read *read, char *out, size_t room)
+{
+    struct file f = {.fd = fd, .read = read};
+
+    return open_image(&f) && get_loader(&f, out, room);
+}
+
+bool program_libc(const char *loader, unsigned int nth, char *out, size_t room)
+{
+    static const char name[] = "libc.so.6";
+    size_t folder = (size_t)(last_part(loader, strlen(loader)) - loader);
+
+    if (nth == 0 && folder + sizeof(name) <= room) {
+        memcpy(out, loader, folder);
+        memcpy(out + folder, name, sizeof(name));
+        return true;
+    }
+    if (nth != 1 || sizeof(ARCH_LIBC) > room ||
+        (!begins(loader, folder, "/lib/") && !begins(loader, folder, "/lib64/")))
+        return false;
+    memcpy(out, ARCH_LIBC, sizeof(ARCH_LIBC));
+    return true;
+}
+
+bool program_libc_suits(int fd, program_read *read)
+{
+    struct file f = {.fd = fd, .read = read};
+
+    if (!open_image(&f))
+        return false;
+    find_places(&f);
+    return has_version(&f, NEEDED_VERSION);
 }
 
 bool program_script(int fd, program_read *read, char *out, size_t room)

@@ -3,8 +3,8 @@
  * Reads a file through a function that is given, keeps nothing, allocates nothing and uses little
  * stack: it also serves inside programs, between vfork and exec.
  */
-#ifndef BASE_PROGRAM_H
-#define BASE_PROGRAM_H
+#ifndef PRELOAD_PROGRAM_H
+#define PRELOAD_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@ enum program_kind {
     PROGRAM_STATIC,        /* no loader: it takes no library and minds none */
     PROGRAM_SANITIZED,     /* its sanitizer must come before every other library */
     PROGRAM_OTHER_LOADER,  /* that of another libc */
+    PROGRAM_OLD_LOADER,    /* it is a loader itself, of another libc; or its libc is too old */
     PROGRAM_OTHER_MACHINE, /* 32-bit, or for another processor */
     PROGRAM_KINDS
 };
@@ -25,6 +26,15 @@ enum program_kind {
 typedef long program_read(int fd, void *to, size_t bytes, uint64_t offset);
 
 enum program_kind program_kind(int fd, program_read *read);
+
+/* The loader of a program, by path; false: it has none, or the name has no room. */
+bool program_loader(int fd, program_read *read, char *out, size_t room);
+
+/* Where the libc that belongs to a loader may be: the nth place to look at. False: there are no more. */
+bool program_libc(const char *loader, unsigned int nth, char *out, size_t room);
+
+/* Whether a libc is a glibc that has what our library needs: 2.17 or later. */
+bool program_libc_suits(int fd, program_read *read);
 
 /* The interpreter of a script, its "#!" line; false: it is none, or the name has no room. */
 bool program_script(int fd, program_read *read, char *out, size_t room);
