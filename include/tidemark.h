@@ -48,7 +48,7 @@ static inline const struct tidemark_api *tidemark_recorder(void)
     return found;
 }
 
-/* A named moment. */
+/* A named moment: `tidemark report FILE peak --at NAME` shows what was held then. */
 static inline void tidemark_mark(const char *name, uint64_t value)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -57,7 +57,9 @@ static inline void tidemark_mark(const char *name, uint64_t value)
         api->mark(name, value);
 }
 
-/* A step of a loop ends here (an iteration, a request, an epoch): growth is told per step. */
+/* A step of a loop ends here (an iteration, a request, an epoch): `tidemark report FILE steps`
+ * tells of each, and of what grows from one to the next.
+ */
 static inline void tidemark_step(const char *name, uint64_t number)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -83,7 +85,8 @@ static inline void tidemark_end(void)
         api->finish();
 }
 
-/* A named span that may overlap others in any way and end in another thread: close what open gave. */
+/* A named span that may overlap others in any way and end in another thread: close what open gave.
+ */
 static inline uint64_t tidemark_open(const char *name)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -99,7 +102,9 @@ static inline void tidemark_close(uint64_t region)
         api->close(region);
 }
 
-/* From now on this thread works for key = value; value NULL: no longer. */
+/* From now on this thread works for key = value; value NULL: no longer. A thread has up to 8 at one
+ * time; `tidemark report FILE peak --label key=value` is about what was allocated meanwhile.
+ */
 static inline void tidemark_label(const char *key, const char *value)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -142,7 +147,7 @@ static inline void tidemark_resume(void)
         api->resume();
 }
 
-/* A moment whose live memory is of interest; name NULL: "snapshot". */
+/* A moment whose live memory is of interest, for --at as above; name NULL: "snapshot". */
 static inline void tidemark_snapshot(const char *name)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -155,8 +160,8 @@ static inline void tidemark_snapshot(const char *name)
  * prints one line with two words, the ring and the library. The process that it names then loads
  * the library (dlopen with RTLD_NOW | RTLD_LOCAL, never closed again), finds these two functions in
  * it by dlsym and calls tidemark_join(ring). Recorded is what happens after it has returned 0.
- * tidemark_leave ends it and puts everything back. After `tidemark detach PID`, or the end of the tool,
- * nothing more is recorded either, but it is for the process to leave.
+ * tidemark_leave ends it and puts everything back. After `tidemark detach PID`, or the end of the
+ * tool, nothing more is recorded either, but it is for the process to leave.
  */
 enum tidemark_join_error {
     TIDEMARK_JOIN_BUSY = 1,   /* the process is already recorded */

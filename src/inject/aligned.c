@@ -12,6 +12,8 @@ static OUTLINE int posix_memalign_recorded(void **out, size_t alignment, size_t 
 
     if (!result && *out)
         event_alloc(*out, size, RING_BY_ALIGNED, CALLER());
+    else
+        event_failed();
     return result;
 }
 
@@ -28,6 +30,8 @@ static OUTLINE void *aligned_alloc_recorded(size_t alignment, size_t size)
 
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
+    else
+        event_failed();
     return p;
 }
 
@@ -44,6 +48,8 @@ static OUTLINE void *memalign_recorded(size_t alignment, size_t size)
 
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
+    else
+        event_failed();
     return p;
 }
 
@@ -60,6 +66,8 @@ static OUTLINE void *valloc_recorded(size_t size)
 
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
+    else
+        event_failed();
     return p;
 }
 
@@ -76,6 +84,8 @@ static OUTLINE void *pvalloc_recorded(size_t size)
 
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
+    else
+        event_failed();
     return p;
 }
 

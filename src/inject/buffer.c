@@ -7,15 +7,19 @@
 #include "inject/buffer.h"
 
 #include "inject/process.h"
+#include "inject/ringfile.h"
 #include "inject/sys.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #define WAIT_STEP_US 100
-#ifndef WAIT_MOST_NS
-#define WAIT_MOST_NS 1000000000u /* exact mode waits for so long, once, for a collector */
+#define WAIT_LONG_US 2000 /* a step, once we have waited for some */
+#define WAIT_SHORT_STEPS 200
+#define PASSES_MOST 64 /* that leave our ring as it is: the collector has given it up */
+#ifndef STUCK_NS
+#define STUCK_NS 30000000000u /* a collector that does nothing for so long is stuck */
 #endif
+#define RETRY_NS 10000000u /* a thread that could not have a ring tries again after so long */
 
 static uint64_t *last_start(const struct thread *t)
 {
@@ -49,15 +53,52 @@ static void next_piece(struct thread *t)
         t->limit = last_start(t);
 }
 
+static _Atomic uint64_t
+    stuck_at; /* 1 + the collector's passes when a thread found it stuck; or 0 */
+
+/* Is there a reason to believe that the collector still comes to our ring? It shows that it moves
+ * by its passes; one that was stopped or has little of the processor moves later. To wait for it
+ * once is enough for a process.
+ */
+static bool may_come(uint64_t first, uint64_t *passes, uint64_t *since_ns)
+{
+    uint64_t now = atomic_load(&process.control->passes);
+
+    if (now == *passes && sys_now_ns() - *since_ns < STUCK_NS)
+        return atomic_load(&stuck_at) != now + 1;
+    if (now == *passes) {
+        atomic_store(&stuck_at, now + 1);
+        return false;
+    }
+    *passes = now;
+    *since_ns = sys_now_ns();
+    return now - first < PASSES_MOST;
+}
+
+/* Nothing shall be lost. */
+static bool is_patient(void)
+{
+    uint32_t mode = process_mode();
+
+    return mode_is_exact(mode) ||
+           (mode == RING_SAMPLED && (process.control->wants & RING_WANTS_ROOM || process.devices));
+}
+
+/* Exact recording waits for a collector that lives. Without the kernel there is no waiting, and not
+ * even a clock.
+ */
 static bool wait_for_room(const struct thread *t)
 {
-    uint64_t start;
+    uint64_t first = atomic_load(&process.control->passes), passes = first, since_ns;
 
     if (sys_silent)
         return false;
-    start = sys_now_ns();
-    while (mode_is_exact(process_mode()) && sys_now_ns() - start < WAIT_MOST_NS) {
-        sys_pause_us(WAIT_STEP_US);
+    since_ns = sys_now_ns();
+    process_check();
+    for (int i = 0; is_patient(); i++) {
+        if (!may_come(first, &passes, &since_ns))
+            return false;
+        sys_pause_us(i < WAIT_SHORT_STEPS ? WAIT_STEP_US : WAIT_LONG_US);
         if (room(t))
             return true;
         process_check();
@@ -101,14 +142,26 @@ void buffer_now(struct thread *t)
         buffer_tick(t, sys_now_ns() - process.control->origin_ns);
 }
 
-void buffer_moment(struct thread *t)
+static void move_tick(uint64_t to)
 {
     _Atomic uint64_t *tick = &process.control->tick;
-    uint64_t now = sys_now_ns() - process.control->origin_ns, seen = atomic_load(tick);
+    uint64_t seen = atomic_load(tick);
 
-    while (seen < now && !atomic_compare_exchange_weak(tick, &seen, now))
+    while (seen < to && !atomic_compare_exchange_weak(tick, &seen, to))
         ;
+}
+
+void buffer_moment(struct thread *t)
+{
+    uint64_t now = sys_now_ns() - process.control->origin_ns;
+
+    move_tick(now > t->tick ? now : t->tick + 1);
     buffer_now(t);
+}
+
+void buffer_after(const struct thread *t)
+{
+    move_tick(t->tick + 1);
 }
 
 void buffer_put(struct thread *t, uint64_t first, const uint64_t *words, size_t count,
@@ -142,8 +195,8 @@ bool buffer_knows(const struct thread *t, const _Atomic uint64_t *told)
            word >> TOLD_SLOT_BITS << TOLD_TICK_BITS <= t->tick;
 }
 
-/* The exchange is a barrier: the record can be seen before the tick is read. So whoever sees a later
- * tick sees the record, and reads it before anything of that tick.
+/* The exchange is a barrier: the record can be seen before the tick is read. So whoever sees a
+ * later tick sees the record, and reads it before anything of that tick.
  */
 void buffer_told(const struct thread *t, _Atomic uint64_t *told)
 {
@@ -177,34 +230,36 @@ static int claim_slot(void)
                 return (int)w * 64 + bit;
         }
     }
-    atomic_fetch_add(&process.control->no_slot, 1);
     return -1;
 }
 
-static uint64_t *map_ring(int slot)
+void buffer_refused(void)
 {
-    uint64_t *ring = NULL;
-    long fd = sys_call(SYS_openat, AT_FDCWD, (long)process.ring_path, O_RDWR | O_CLOEXEC, 0, 0, 0);
+    if (local.refused != home.session)
+        atomic_fetch_add(&process.control->no_slot, 1);
+    local.refused = home.session;
+    local.refused_tick = atomic_load(&process.control->tick);
+}
 
-    if (sys_failed(fd))
-        return NULL;
-    ring = sys_share((int)fd, RING_RINGS_OFFSET + (uint64_t)slot * RING_WORDS * 8, RING_WORDS * 8);
-    sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
-    return ring;
+bool buffer_may_open(void)
+{
+    return local.refused != home.session ||
+           atomic_load(&process.control->tick) - local.refused_tick >= RETRY_NS;
 }
 
 bool buffer_open(struct thread *t, uint32_t number)
 {
-    int slot = claim_slot();
+    int slot = buffer_may_open() ? claim_slot() : -1;
+    uint64_t *ring = slot < 0 ? NULL : ringfile_ring(process.control, (unsigned int)slot);
 
-    if (slot < 0)
-        return false;
-    t->slot = &process.slots[slot];
-    t->ring = map_ring(slot);
-    if (!t->ring) {
-        atomic_fetch_or(&process.control->free_slots[slot / 64], 1ull << (slot % 64));
+    if (!ring) {
+        if (slot >= 0)
+            atomic_fetch_or(&process.control->free_slots[slot / 64], 1ull << (slot % 64));
+        buffer_refused();
         return false;
     }
+    t->slot = &process.slots[slot];
+    t->ring = ring;
     t->session = process.session;
     t->cur = t->ring;
     t->lap = t->tick = 0;

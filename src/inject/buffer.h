@@ -4,8 +4,12 @@
 
 #include "inject/state.h"
 
-/* Claim a slot and map its ring; false when there is none. The thread's ring starts empty. */
+/* Claim a slot and map its ring; false when there is none, which is counted once for a thread. It
+ * is then tried again, but not at each event. The thread's ring starts empty.
+ */
 bool buffer_open(struct thread *t, uint32_t number);
+bool buffer_may_open(void);
+void buffer_refused(void); /* this thread cannot have a ring now, for another reason */
 
 /* The piece is used up: take the next, wait for the collector, or park the thread. */
 void buffer_turn(struct thread *t);
@@ -23,8 +27,8 @@ void buffer_tick(struct thread *t, uint64_t tick);
 void buffer_put(struct thread *t, uint64_t first, const uint64_t *words, size_t count,
                 const char *text, size_t bytes);
 
-/* What one thread has told, others refer to, and their rings are read in any order within a tick. So
- * a thread that meets what another has told, in a tick that it may still be in, tells it again.
+/* What one thread has told, others refer to, and their rings are read in any order within a tick.
+ * So a thread that meets what another has told, in a tick that it may still be in, tells it again.
  * *told is 0 at first. Call buffer_told when the record was put.
  */
 bool buffer_knows(const struct thread *t, const _Atomic uint64_t *told);
@@ -48,8 +52,12 @@ static inline void buffer_time(struct thread *t)
  */
 void buffer_now(struct thread *t);
 
-/* For what shall be told apart from all before and after: moves the tick of all threads to now. */
+/* For what shall be told apart from all before and after: moves the tick of all threads to now, or
+ * on.
+ */
 void buffer_moment(struct thread *t);
+/* What others do from here on comes after it: the next tick begins. */
+void buffer_after(const struct thread *t);
 
 static inline void buffer_store(uint64_t *at, uint64_t word)
 {

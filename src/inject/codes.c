@@ -1,8 +1,8 @@
 /* codes - see codes.h.
  *
- * A code object is known by where it is and what it points to: one that is freed and another made in
- * its place are two. Each thread tells of those it meets itself, so that a stack in its ring never
- * comes before the code it refers to.
+ * A code object is known by where it is and what it points to: one that is freed and another made
+ * in its place are two. Each thread tells of those it meets itself, so that a stack in its ring
+ * never comes before the code it refers to.
  */
 #include "inject/codes.h"
 

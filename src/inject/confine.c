@@ -1,15 +1,17 @@
 /* confine - a process that gives up the right to ask the kernel (seccomp).
  *
- * From then on a system call of ours could be its end, so we make none: sys_call fails. Threads that
- * have a ring go on as before, which takes none; their stacks end where another stack begins, other
- * threads and children are lost (and counted), programs that are started get no library of ours, and
- * no more CPU time is sampled. To ask with no filter at all is only a question, which we let pass.
+ * From then on a system call of ours could be its end, so we make none: sys_call fails. Threads
+ * that have a ring go on as before, which takes none; their stacks end where another stack begins,
+ * other threads and children are lost (and counted), programs that are started get no library of
+ * ours, and no more CPU time is sampled. To ask with no filter at all is only a question, which we
+ * let pass.
  *
  * syscall() is as it is in libc: no frame of ours on the stack, since its caller may come back from
  * the kernel on another one (clone).
  */
 #include "inject/cpu.h"
 #include "inject/real.h"
+#include "inject/record.h"
 #include "inject/state.h"
 #include "inject/sys.h"
 
@@ -17,6 +19,7 @@
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 /* After vfork it is the child that is confined, but the memory is the parent's. */
 static bool is_lent(void)
@@ -75,9 +78,15 @@ EXPORT int prctl(int option, ...)
     return result;
 }
 
-/* Where syscall() below goes with the number of seccomp, and where with every other. */
+/* Where syscall() below goes with the numbers of seccomp, execve and execveat, and where with every
+ * other.
+ */
 long confine_seccomp(long number, long operation, long flags, void *filter)
     __attribute__((visibility("hidden")));
+long confine_exec(long number, const char *path, char *const *argv, char *const *environment)
+    __attribute__((visibility("hidden")));
+long confine_exec_at(long number, int fd, const char *path, char *const *argv,
+                     char *const *environment, int flags) __attribute__((visibility("hidden")));
 long confine_early(long number, long a, long b, long c, long d, long e, long f);
 extern long (*confine_next)(long, long, long, long, long, long, long)
     __attribute__((visibility("hidden")));
@@ -94,6 +103,20 @@ long confine_seccomp(long number, long operation, long flags, void *filter)
     return result;
 }
 
+/* A program is started as by libc's own functions, which are ours: it is counted, and recorded. */
+long confine_exec(long number, const char *path, char *const *argv, char *const *environment)
+{
+    (void)number;
+    return execve(path, argv, environment);
+}
+
+long confine_exec_at(long number, int fd, const char *path, char *const *argv,
+                     char *const *environment, int flags)
+{
+    (void)number;
+    return execveat(fd, path, argv, environment, flags);
+}
+
 /* Before our start. */
 long confine_early(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -107,14 +130,4 @@ __attribute__((constructor)) static void start(void)
     confine_next = (long (*)(long, long, long, long, long, long, long))real_now()->syscall;
 }
 
-_Static_assert(SYS_seccomp == 317, "the number below");
-__asm__(".text\n"
-        ".globl syscall\n"
-        ".type syscall, @function\n"
-        "syscall:\n"
-        ".cfi_startproc\n"
-        "    cmpq $317, %rdi\n"
-        "    je confine_seccomp\n"
-        "    jmp *confine_next(%rip)\n"
-        ".cfi_endproc\n"
-        ".size syscall, .-syscall\n");
+ARCH_DIVERT_SYSCALL(confine_seccomp, confine_exec, confine_exec_at, confine_next);

@@ -6,6 +6,7 @@
 #include "inject/buffer.h"
 #include "inject/process.h"
 #include "inject/real.h"
+#include "inject/record.h"
 #include "inject/sample.h"
 #include "inject/unwind.h"
 
@@ -49,7 +50,7 @@ static void put(size_t size, struct caller c)
     local.quiet = 1;
     t = record_enter(c.sp);
     if (t) {
-        words[0] = unwind_stack(t, c.pc, c.sp, c.rbp);
+        words[0] = unwind_stack(t, c.pc, c.sp, c.fp);
         buffer_now(t);
         buffer_put(t, RING_COPY, words, 3, NULL, 0);
         record_leave();
@@ -58,7 +59,7 @@ static void put(size_t size, struct caller c)
 }
 
 /* The countdown has passed zero, or the thread is new. */
-static OUTLINE void take(size_t size, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+static OUTLINE void take(size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     int kept = errno;
 
@@ -68,7 +69,7 @@ static OUTLINE void take(size_t size, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
             return;
     }
     draw();
-    put(size, (struct caller){pc, sp, rbp});
+    put(size, (struct caller){pc, sp, fp});
     errno = kept;
 }
 
@@ -76,7 +77,7 @@ static OUTLINE void take(size_t size, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
     do {                                                                                           \
         struct caller c = CALLER();                                                                \
                                                                                                    \
-        take(size, c.pc, c.sp, c.rbp);                                                             \
+        take(size, c.pc, c.sp, c.fp);                                                              \
     } while (0)
 
 #define COPY(name)                                                                                 \

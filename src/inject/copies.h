@@ -8,7 +8,7 @@
 #ifndef INJECT_COPIES_H
 #define INJECT_COPIES_H
 
-#include "inject/got.h"
+#include "inject/got_hook.h"
 
 #define COPIES_HOOKS 6
 extern const struct got_hook copies_hooks[COPIES_HOOKS] __attribute__((visibility("hidden")));

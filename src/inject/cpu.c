@@ -7,9 +7,9 @@
 #include "inject/cpu.h"
 
 #include "inject/buffer.h"
+#include "inject/cut.h"
 #include "inject/process.h"
 #include "inject/real.h"
-#include "inject/restart.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
 #include "inject/where.h"
@@ -31,6 +31,7 @@ static _Atomic int signal_used;
 static _Atomic bool signal_chosen;
 static _Atomic int owner;           /* the process whose handlers and timers these are */
 static _Atomic uint64_t sampled_ns; /* of all threads */
+static void (*sampled)(struct caller at);
 
 static bool wanted(void) /* now or after a pause */
 {
@@ -98,13 +99,13 @@ static void disarm(struct thread *t)
 
 /* ---- samples ---- */
 
-static void put(struct thread *t, unsigned int sort, uint32_t stack, uint64_t now)
+static void put(struct thread *t, unsigned int kind, uint32_t stack, uint64_t now)
 {
     uint64_t words[2] = {stack, now - t->cpu_ns};
 
     t->cpu_ns = now;
     buffer_now(t);
-    buffer_put(t, buffer_word(RING_CPU, sort, 0), words, 2, NULL, 0);
+    buffer_put(t, buffer_word(RING_CPU, kind, 0), words, 2, NULL, 0);
 }
 
 static void slow_down(struct thread *t)
@@ -116,7 +117,7 @@ static void slow_down(struct thread *t)
 }
 
 /* What is used during a pause is nobody's. */
-static void take(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+void cpu_take(struct thread *t, struct caller at)
 {
     uint64_t now = used_ns();
     uint32_t stack;
@@ -126,9 +127,9 @@ static void take(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
     } else if (process_mode() & RING_PAUSED) {
         t->cpu_ns = now;
     } else {
-        stack = unwind_interrupted(t, pc, sp, rbp);
+        stack = unwind_interrupted(t, at.pc, at.sp, at.fp);
         atomic_fetch_add_explicit(&sampled_ns, now - t->cpu_ns, memory_order_relaxed);
-        put(t, where_sort(t, pc), stack, now);
+        put(t, where_kind(t, at.pc), stack, now);
         slow_down(t);
     }
 }
@@ -149,25 +150,19 @@ static void not_ours(int number)
  */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
-    uintptr_t sp = (uintptr_t)r[REG_RSP];
+    struct caller at = arch_interrupted(context);
     uint8_t quiet = local.quiet;
     int kept = errno;
-    struct thread *t;
 
     if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &process) {
         not_ours(number);
         return;
     }
-    restart_note(context);
+    cut_note(context);
     if (local.busy || local.ended)
         return;
     local.quiet = 1;
-    t = record_enter(sp);
-    if (t) {
-        take(t, (uintptr_t)r[REG_RIP], sp, (uintptr_t)r[REG_RBP]);
-        record_leave();
-    }
+    sampled(at);
     local.quiet = quiet;
     errno = kept;
 }
@@ -217,6 +212,11 @@ static void unblock(int number)
     local.masked = 1;
 }
 
+void cpu_sampled_by(void (*function)(struct caller at))
+{
+    sampled = function;
+}
+
 int cpu_signal(void)
 {
     return atomic_load_explicit(&signal_used, memory_order_relaxed);
@@ -230,7 +230,8 @@ static void start(void)
     atomic_store(&signal_used, real.sigaction ? choose() : 0);
 }
 
-/* A forked child has our handler as it was, unless it has reset all signals before it comes here. */
+/* A forked child has our handler as it was, unless it has reset all signals before it comes here.
+ */
 static void inherit(void)
 {
     int number = cpu_signal(), pid = sys_pid();
@@ -241,11 +242,23 @@ static void inherit(void)
         atomic_store(&signal_used, choose());
 }
 
+/* A filter that would punish one of these has no samples taken: some are made by libc for us. */
+static bool is_forbidden(void)
+{
+    static const short calls[] = {RING_CPU_CALLS};
+
+    for (unsigned int i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (sys_never(calls[i]))
+            return true;
+    return false;
+}
+
 void cpu_begin(struct thread *t)
 {
     int tid = sys_tid();
 
-    if (!wanted() || local.ended || (t->timer_tid == tid && atomic_load(&t->timer)))
+    if (!wanted() || is_forbidden() || local.ended ||
+        (t->timer_tid == tid && atomic_load(&t->timer)))
         return;
     if (!atomic_exchange(&signal_chosen, true))
         start();
@@ -309,8 +322,8 @@ static void move_one(struct thread *t, int next)
         arm(t, t->timer_tid, next);
 }
 
-/* All threads from this signal to another, or to none (0). The others of a child that was just forked
- * are its parent's.
+/* All threads from this signal to another, or to none (0). The others of a child that was just
+ * forked are its parent's.
  */
 static void move_to(int next)
 {

@@ -3,9 +3,11 @@
 
 #include "inject/buffer.h"
 #include "inject/process.h"
-#include "inject/pymem.h"
+#include "inject/python.h"
+#include "inject/record.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
+#include "inject/whole.h"
 
 #include <errno.h>
 
@@ -28,24 +30,69 @@ static inline void put_alloc(struct thread *t, const void *p, size_t size, enum 
         put_big(t, p, size, origin, stack);
 }
 
+static void (*_Atomic look)(void);
+
+void event_now_and_then(void (*function)(void))
+{
+    atomic_store(&look, function);
+}
+
+static void look_elsewhere(void)
+{
+    void (*function)(void) = atomic_load_explicit(&look, memory_order_acquire);
+
+    if (function)
+        function();
+}
+
+static void tell_limit(struct thread *t, uint64_t bytes)
+{
+    uint64_t words[2] = {bytes, 0};
+
+    if (bytes)
+        buffer_put(t, buffer_word(RING_MARK, RING_MARK_WHOLE, 0), words, 2, NULL, 0);
+}
+
 /* Samples are few: each reads the clock itself, so the collector need not keep a fine tick. */
 static OUTLINE void take_sample(const void *p, size_t size, enum ring_origin origin,
                                 struct caller c)
 {
     int kept = errno;
-    uint64_t words[3] = {0, size, sample_next()};
+    enum sample_due due = sample_due(size);
+    uint64_t words[3] = {0, size, 0};
     struct thread *t;
 
-    pymem_check();
+    if (due == SAMPLE_NOT)
+        return;
+    if (due == SAMPLE_ONE)
+        words[2] = sample_next();
+    else
+        sample_spare(size);
+    look_elsewhere();
     t = record_enter(c.sp);
     if (t) {
-        words[0] = unwind_stack(t, c.pc, c.sp, c.rbp);
+        python_tell_end(t);
+        words[0] = unwind_stack(t, c.pc, c.sp, c.fp);
         buffer_now(t);
-        sample_taken(p);
+        sample_taken(p, words[2] > size || !words[2] ? words[2] : size);
         buffer_put(t, buffer_word(RING_SAMPLE, origin, (uintptr_t)p), words, 3, NULL, 0);
+        tell_limit(t, whole_adapt(due == SAMPLE_WHOLE));
         record_leave();
     }
     errno = kept;
+}
+
+/* What is to be looked at now and then where each allocation is recorded. */
+static OUTLINE void look_around(uintptr_t frame)
+{
+    struct thread *t;
+
+    look_elsewhere();
+    t = record_enter(frame);
+    if (!t)
+        return;
+    python_tell_end(t);
+    record_leave();
 }
 
 /* The mode has changed, or this is the thread's first call. */
@@ -53,7 +100,7 @@ static OUTLINE void catch_up(size_t size)
 {
     int kept = errno;
 
-    if (!local.busy && process_ready()) {
+    if (!local.busy && record_ready()) {
         sample_sync(process_mode());
         if (local.mode == RING_SAMPLED)
             local.left -= (int64_t)size + 1;
@@ -65,6 +112,22 @@ static inline void check_mode(size_t size)
 {
     if (unlikely(local.mode != process_mode() || !local.synced))
         catch_up(size);
+}
+
+/* The countdown has passed zero for nothing. A new one is as good as the rest of the old: which
+ * bytes are drawn does not depend on what came before.
+ */
+void event_failed(void)
+{
+    int kept = errno;
+
+    if (local.muted || local.busy || local.left >= 0)
+        return;
+    if (local.synced)
+        sample_sync(local.mode);
+    else
+        catch_up(0);
+    errno = kept;
 }
 
 void event_start(void)
@@ -80,7 +143,7 @@ void event_start(void)
 }
 
 void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t pc, uintptr_t sp,
-                  uintptr_t rbp)
+                  uintptr_t fp)
 {
     struct thread *t;
 
@@ -89,14 +152,14 @@ void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t
     check_mode(size);
     if (likely(local.mode == RING_EXACT)) {
         if (unlikely(!(++local.turns & 15)))
-            pymem_check();
+            look_around(sp);
         t = record_enter(sp);
         if (unlikely(!t))
             return;
-        put_alloc(t, p, size, origin, unwind_stack(t, pc, sp, rbp));
+        put_alloc(t, p, size, origin, unwind_stack(t, pc, sp, fp));
         record_leave();
     } else if (local.mode == RING_SAMPLED && local.left < 0) {
-        take_sample(p, size, origin, (struct caller){pc, sp, rbp});
+        take_sample(p, size, origin, (struct caller){pc, sp, fp});
     }
 }
 
@@ -121,6 +184,7 @@ static inline bool give_back(const void *p, enum ring_origin origin, uint64_t pa
     if (likely(mode_is_exact(local.mode))) {
         buffer_time(t);
     } else {
+        python_tell_end(t);
         buffer_now(t);
         aux |= sample_is_last(p, paid) ? RING_AT_ONCE : 0;
     }
@@ -144,7 +208,7 @@ void event_unfree(const void *p, uintptr_t frame)
     struct thread *t;
 
     if ((local.mode & ~RING_PAUSED) == RING_SAMPLED)
-        sample_keep(p);
+        sample_keep(p, 0);
     t = record_enter(frame);
     if (!t)
         return;

@@ -17,16 +17,22 @@ static inline bool event_skip_free(const void *p)
     return likely(process_mode() == local.pass && !sample_marked(p));
 }
 
+/* An allocation failed that event_skip_alloc was asked for. */
+void event_failed(void);
+
+/* Call this from time to time, from within any allocation, where a thread is in no record. */
+void event_now_and_then(void (*function)(void));
+
 /* The library is loaded: the process shows itself, even if it never allocates. */
 void event_start(void);
 
 /* Registers are passed one by one: a struct of three would go through memory. */
 void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t pc, uintptr_t sp,
-                  uintptr_t rbp);
+                  uintptr_t fp);
 
 static inline void event_alloc(const void *p, size_t size, enum ring_origin origin, struct caller c)
 {
-    event_record(p, size, origin, c.pc, c.sp, c.rbp);
+    event_record(p, size, origin, c.pc, c.sp, c.fp);
 }
 
 /* Before the block is given back. True: a record was written, so a failure must undo it. */

@@ -7,144 +7,46 @@
  * used: recording less is better than not starting.
  *
  * system() and popen() use libc's own functions with `environ`, which has our variables as long as
- * the program leaves them there.
+ * the program leaves them there: see shell.c.
+ *
+ * Whatever is started is counted in the memory that we share with the collector, as is whatever the
+ * library comes into: what is missing then was not recorded, however short it was.
  */
-#include "base/program.h"
+#include "inject/admits.h"
+#include "inject/given.h"
 #include "inject/process.h"
 #include "inject/real.h"
 #include "inject/sys.h"
-#include "trace/preload.h"
+#include "inject/which.h"
+#include "preload/preload.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STACK_MOST 32768u /* bytes of an environment that are taken from the stack */
-#define PATH_PART_MOST 256
-#define SCRIPTS_MOST 4 /* that run each other, as in the kernel */
 
-enum how { EXECVE, EXECVPE, FEXECVE, EXECVEAT, SPAWN, SPAWNP };
-
-struct call {
-    enum how how;
-    int fd, flags; /* FEXECVE, EXECVEAT */
-    const char *path;
-    char *const *argv;
-    char *const *environment;
-    pid_t *pid; /* SPAWN, SPAWNP, with what follows */
-    const posix_spawn_file_actions_t *actions;
-    const posix_spawnattr_t *attributes;
-};
-
-/* ---- which program it will be ---- */
-
-static long read_at(int fd, void *to, size_t bytes, uint64_t offset)
+/* What the collector can be told of it, should the library not come into it. */
+static enum ring_start prospect(struct found found)
 {
-    return sys_call(SYS_pread64, fd, (long)to, (long)bytes, (long)offset, 0, 0);
-}
+    static const unsigned char of_kind[PROGRAM_KINDS] = {
+        [PROGRAM_STATIC] = RING_START_STATIC,         [PROGRAM_SANITIZED] = RING_START_SANITIZED,
+        [PROGRAM_OTHER_LOADER] = RING_START_LIBC,     [PROGRAM_OLD_LOADER] = RING_START_OLD_LIBC,
+        [PROGRAM_OTHER_MACHINE] = RING_START_MACHINE,
+    };
+    long user = sys_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
 
-/* To look into a file is harmless only where it is one. The calls are those of any loader, in case
- * that this process is confined and we do not know.
- */
-static int open_file(int folder, const char *path)
-{
-    struct stat st = {0};
-    long fd;
-
-    if (sys_failed(sys_call(SYS_newfstatat, folder, (long)path, (long)&st, 0, 0, 0)) ||
-        !S_ISREG(st.st_mode) || !(st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
-        return -1;
-    fd = sys_call(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-    return sys_failed(fd) ? -1 : (int)fd;
-}
-
-static void close_file(int fd)
-{
-    sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
-}
-
-/* As execvp would find it; only looked into, so a folder of a longer name may be left out. */
-static int open_by_search(const char *name)
-{
-    const char *list = getenv("PATH"), *end;
-    char part[PATH_PART_MOST];
-    int fd = -1;
-
-    if (strchr(name, '/'))
-        return open_file(AT_FDCWD, name);
-    for (list = list ? list : "/bin:/usr/bin"; fd < 0; list = end + 1) {
-        long folder = AT_FDCWD;
-
-        end = list + strcspn(list, ":");
-        if (end - list < PATH_PART_MOST && end > list) {
-            memcpy(part, list, (size_t)(end - list));
-            part[end - list] = '\0';
-            folder = sys_call(SYS_openat, AT_FDCWD, (long)part, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
-                              0, 0);
-        }
-        if (folder == AT_FDCWD || !sys_failed(folder))
-            fd = open_file((int)folder, name);
-        if (folder >= 0)
-            close_file((int)folder);
-        if (!*end)
-            break;
-    }
-    return fd;
-}
-
-/* By its descriptor, which may be one that cannot be read from. */
-static int open_descriptor(int number)
-{
-    static const char folder[] = "/proc/self/fd/";
-    char path[sizeof(folder) + 12], digits[12];
-    size_t at = sizeof(digits);
-
-    if (number < 0)
-        return -1;
-    digits[--at] = '\0';
-    for (; number || at == sizeof(digits) - 1; number /= 10)
-        digits[--at] = (char)('0' + number % 10);
-    memcpy(path, folder, sizeof(folder) - 1);
-    memcpy(path + sizeof(folder) - 1, digits + at, sizeof(digits) - at);
-    return open_file(AT_FDCWD, path);
-}
-
-static int open_program(const struct call *c)
-{
-    switch (c->how) {
-    case EXECVPE:
-    case SPAWNP:
-        return open_by_search(c->path);
-    case FEXECVE:
-        return open_descriptor(c->fd);
-    case EXECVEAT:
-        return *c->path ? open_file(c->fd, c->path) : open_descriptor(c->fd);
-    default:
-        return open_file(AT_FDCWD, c->path);
-    }
-}
-
-static enum program_kind kind_of(const struct call *c)
-{
-    enum program_kind kind = PROGRAM_UNKNOWN;
-    char script[PATH_PART_MOST];
-    int fd = c->path || c->how == FEXECVE ? open_program(c) : -1;
-
-    for (int i = 0; i < SCRIPTS_MOST && fd >= 0; i++) {
-        kind = program_kind(fd, read_at);
-        if (kind != PROGRAM_UNKNOWN || !program_script(fd, read_at, script, sizeof(script)))
-            break;
-        close_file(fd);
-        fd = open_file(AT_FDCWD, script);
-    }
-    if (fd >= 0)
-        close_file(fd);
-    return kind;
+    if (sys_silent || sys_narrow)
+        return RING_START_CONFINED;
+    if (of_kind[found.kind] && !found.loader)
+        return of_kind[found.kind];
+    if (found.rights)
+        return RING_START_RIGHTS;
+    return user && (uint64_t)user != process.control->collector_user ? RING_START_USER
+                                                                     : RING_START_PLAIN;
 }
 
 /* ---- to start it ---- */
@@ -175,27 +77,67 @@ static bool too_long(const struct call *c, int result)
     return c->how >= SPAWN ? result == E2BIG : errno == E2BIG;
 }
 
-static OUTLINE int start_with(const struct call *c, const struct preload *p, size_t bytes)
+/* told: what comes of it is marked, or nothing will come. */
+static void count(struct ring_control *control, enum ring_start what, bool told, uint32_t by)
+{
+    atomic_fetch_add(&control->started[what], by);
+    if (!told)
+        atomic_fetch_add(&control->unmarked, by);
+}
+
+/* An exec that comes back has failed. After vfork all this is the parent's memory, too. */
+static int start_counted(const struct call *c, char *const *environment, enum ring_start what,
+                         bool told)
+{
+    struct ring_control *control = process.control;
+    int result;
+
+    count(control, what, told, 1);
+    result = start(c, environment);
+    if (c->how < SPAWN || result)
+        count(control, what, told, UINT32_MAX); /* back by one */
+    return result;
+}
+
+static OUTLINE int start_with(const struct call *c, const struct preload *p, size_t bytes,
+                              enum ring_start what)
 {
     char **environment = preload_make(p, c->environment, __builtin_alloca(bytes));
-    int result = start(c, environment);
+    int result = start_counted(c, environment, what, true);
 
-    return too_long(c, result) ? start(c, c->environment) : result;
+    return too_long(c, result) ? start_counted(c, c->environment, what, !p->marked) : result;
+}
+
+/* Who will not take the mark away does not get it: it would hand it on. */
+static bool will_come(enum ring_start what)
+{
+    return what == RING_START_PLAIN || what == RING_START_USER;
 }
 
 static int start_recorded(const struct call *c)
 {
+    enum ring_start what;
+    struct found found;
     struct preload p;
     size_t bytes;
 
-    if (!process_preload(&p))
-        return start(c, c->environment);
-    p.out = sys_silent || program_refuses(kind_of(c)) ||
-            program_lists_sanitizer(preload_value(c->environment));
+    if (!given_environment(c->environment) || (c->how == EXECVEAT && !given_text(c->path)))
+        return start(c, c->environment); /* the kernel refuses it */
+    if (!admits_preload(&p))
+        return start_counted(c, c->environment, RING_START_ATTACHED, false);
+    found = which_program(c);
+    what = prospect(found);
+    if (p.out && what == RING_START_PLAIN)
+        what = admits_why_not();
+    p.out |= sys_silent || sys_narrow || program_refuses(found.kind) ||
+             program_lists_sanitizer(preload_value(c->environment)) ||
+             (admits_for_now(&p) && found.kind != PROGRAM_PLAIN &&
+              found.kind != PROGRAM_OWN_MALLOC);
+    p.marked = !p.out && will_come(what);
     bytes = preload_bytes(&p, c->environment);
     if (!bytes || bytes > STACK_MOST)
-        return start(c, c->environment);
-    return start_with(c, &p, bytes);
+        return start_counted(c, c->environment, what, !p.marked);
+    return start_with(c, &p, bytes, what);
 }
 
 /* ---- the hooks ---- */

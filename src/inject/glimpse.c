@@ -1,13 +1,14 @@
 /* glimpse - see glimpse.h. */
 #include "inject/glimpse.h"
 
+#include "arch/arch.h"
 #include "inject/sys.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define PAGE 4096u
+#define PAGE ARCH_PAGE_LEAST
 
 /* There is no such thing to do with the signal mask as -1, but the kernel reads the mask first. */
 static long ask(uintptr_t at)
@@ -31,7 +32,7 @@ static bool there(struct glimpse *g, uintptr_t number)
 
     if (number && *known == number)
         return true;
-    if (!number || number >> 35 || ask(number * PAGE) != -EINVAL)
+    if (!number || number >> (ARCH_ADDRESS_BITS - 12) || ask(number * PAGE) != -EINVAL)
         return false;
     *known = number;
     return true;

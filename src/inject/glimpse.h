@@ -1,9 +1,9 @@
 /* glimpse - memory that may be gone, read without a fault: the kernel is asked first.
  *
  * For the frames of a thread that was interrupted anywhere, where one pointer in ten thousand leads
- * nowhere. Each page is asked for once in a look: a system call that reads a word of it and refuses to
- * do anything else. That another thread gives a page back between the question and the read is left
- * out of account: what is alive stays, and what is not is met so rarely.
+ * nowhere. Each page is asked for once in a look: a system call that reads a word of it and refuses
+ * to do anything else. That another thread gives a page back between the question and the read is
+ * left out of account: what is alive stays, and what is not is met so rarely.
  */
 #ifndef INJECT_GLIMPSE_H
 #define INJECT_GLIMPSE_H

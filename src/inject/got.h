@@ -10,28 +10,17 @@
 #define INJECT_GOT_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct got_hook {
-    const char *name;
-    uintptr_t ours;
-    bool of_libc; /* a name that others may have for something else: nothing is done then */
-};
-
-/* Where a namespace of its own leads: functions that go to the allocator there. */
-#define NAMESPACES 4
-#define NAMESPACE_HOOKS 9
-extern const struct got_hook namespaces[NAMESPACES][NAMESPACE_HOOKS]
-    __attribute__((visibility("hidden")));
-void namespaces_real(unsigned int place, unsigned int hook, uintptr_t address);
 
 /* All objects there are: find the functions that the program really uses, and take their place. */
 void got_take_over(void);
 
-/* The program's copies, if they are wanted: see copies.h. */
-void got_copies(void);
+/* The program's copies, if they are wanted, and the operators of its allocator: see copies.h and
+ * operators.h.
+ */
+void got_more(void);
 bool got_copying(void);
+/* A device's library has come: see devices.h. */
+void got_devices(void);
 
 /* Objects have come: look at those that were not seen yet, if we have any business with them; bound
  * to others than us, or for their copies alone.
@@ -47,6 +36,5 @@ bool got_taken_over(void);
 
 /* Put everything back. */
 void got_give_back(void);
-void got_forked(void);
 
 #endif

@@ -23,6 +23,8 @@ static OUTLINE void *malloc_recorded(size_t size)
 
     if (likely(p))
         event_alloc(p, size, RING_BY_MALLOC, CALLER());
+    else
+        event_failed();
     return p;
 }
 
@@ -39,6 +41,8 @@ static OUTLINE void *calloc_recorded(size_t n, size_t size)
 
     if (likely(p))
         event_alloc(p, n * size, RING_BY_CALLOC, CALLER());
+    else
+        event_failed();
     return p;
 }
 
@@ -85,10 +89,13 @@ EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 
 static inline void *after_realloc(void *old, void *p, size_t size, bool freed, struct caller c)
 {
-    if (likely(p))
+    if (likely(p)) {
         event_alloc(p, size, RING_BY_REALLOC, c);
-    else if (freed && size)
-        event_unfree(old, c.sp); /* it failed: the old block lives on */
+        return p;
+    }
+    event_failed();
+    if (freed && size)
+        event_unfree(old, c.sp); /* the old block lives on */
     return p;
 }
 

@@ -7,16 +7,24 @@
 #include "inject/process.h"
 #include "inject/pymem.h"
 #include "inject/python.h"
+#include "inject/record.h"
+#include "inject/sys.h"
 #include "tidemark.h"
 
 #include <errno.h>
+#include <string.h>
 
-EXPORT int tidemark_join(const char *ring)
+/* What `tidemark attach` calls, of a thread that it has borrowed: see struct ring_entry. */
+long tidemark_enter(const struct ring_entry *e);
+long tidemark_quit(void);
+
+static int join(const struct ring_entry *e)
 {
-    int kept = errno, failed = process_join(ring);
+    int kept = errno, failed;
 
+    sys_set_never(e->never);
+    failed = record_join(e);
     if (!failed) {
-        got_copies();
         got_take_over();
         python_start();
         event_start(); /* the process shows itself, should it never allocate */
@@ -32,7 +40,7 @@ EXPORT int tidemark_join(const char *ring)
     return failed;
 }
 
-EXPORT void tidemark_leave(void)
+static void leave(void)
 {
     int kept = errno;
 
@@ -40,4 +48,29 @@ EXPORT void tidemark_leave(void)
     cpu_leave();
     got_give_back();
     errno = kept;
+}
+
+EXPORT int tidemark_join(const char *ring)
+{
+    struct ring_entry e = {.fd = -1};
+
+    if (ring && strlen(ring) < sizeof(e.path))
+        memcpy(e.path, ring, strlen(ring) + 1);
+    return join(&e);
+}
+
+EXPORT void tidemark_leave(void)
+{
+    leave();
+}
+
+EXPORT long tidemark_enter(const struct ring_entry *e)
+{
+    return RING_ANSWER + join(e);
+}
+
+EXPORT long tidemark_quit(void)
+{
+    leave();
+    return RING_ANSWER;
 }

@@ -4,15 +4,21 @@
  * hide the caller. So objects are looked at after a call of ours where the caller makes no
  * difference, and otherwise when the program next looks for a function in one.
  */
+#include "inject/admits.h"
 #include "inject/cpu.h"
+#include "inject/device_files.h"
 #include "inject/elf.h"
 #include "inject/event.h"
 #include "inject/got.h"
+#include "inject/last_look.h"
+#include "inject/launch_tell.h"
 #include "inject/modules.h"
+#include "inject/objects.h"
 #include "inject/process.h"
 #include "inject/pymem.h"
 #include "inject/python.h"
 #include "inject/real.h"
+#include "inject/record.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -21,9 +27,10 @@ __attribute__((constructor)) static void start(void)
 {
     real_now();
     event_start();
+    admits_start();
     python_start();
     pymem_start();
-    got_copies();
+    got_more();
 }
 
 /* The program ends: what its last thread has used since its last sample. */
@@ -33,21 +40,23 @@ __attribute__((destructor)) static void finish(void)
 
     if (t) {
         cpu_end(t);
+        launch_tell_all(t);
+        last_look(t);
         record_leave();
     }
 }
 
 static bool caller_matters(const char *file, const void *caller)
 {
-    struct dl_find_object where;
+    struct object where;
     struct elf e;
 
     if (!file)
         return false;
     if (strchr(file, '$'))
         return true;
-    return !strchr(file, '/') && _dl_find_object((void *)caller, &where) == 0 &&
-           elf_open(&e, where.dlfo_link_map) && e.own_paths;
+    return !strchr(file, '/') && objects_find((const void *)caller, &where) &&
+           elf_open(&e, where.map) && e.own_paths;
 }
 
 static bool bound_elsewhere(int flags)
@@ -66,19 +75,23 @@ static OUTLINE void *open_and_look(const char *file, int flags)
 {
     void *handle = real.dlopen(file, flags);
 
-    if (handle)
+    objects_came(NULL);
+    if (handle && of_interest(flags))
         got_loaded(bound_elsewhere(flags));
+    if (handle && process_recorded() && devices_came())
+        got_devices();
     return handle;
 }
 
 EXPORT void *dlopen(const char *file, int flags)
 {
     real_now();
-    if (!of_interest(flags))
+    if (!process_recorded() && !objects_are_ours())
         return real.dlopen(file, flags);
     if (!caller_matters(file, __builtin_return_address(0)))
         return open_and_look(file, flags);
-    got_expect(bound_elsewhere(flags));
+    if (of_interest(flags))
+        got_expect(bound_elsewhere(flags));
     return real.dlopen(file, flags);
 }
 
@@ -86,6 +99,7 @@ static OUTLINE void *open_space_and_look(Lmid_t space, const char *file, int fla
 {
     void *handle = real.dlmopen(space, file, flags);
 
+    objects_came(handle);
     if (handle)
         got_loaded(true);
     return handle;
@@ -101,9 +115,11 @@ EXPORT void *dlmopen(Lmid_t space, const char *file, int flags)
 
 EXPORT int dlclose(void *handle)
 {
-    struct thread *t;
+    struct objects_closing closing = objects_close(handle);
     int result = real_now()->dlclose(handle);
+    struct thread *t;
 
+    objects_closed(&closing);
     got_unloaded();
     if (result || process_mode() == RING_OFF)
         return result;

@@ -1,10 +1,11 @@
-/* lookup - see table.h. */
+/* lookup - see lookup.h. */
 #include "inject/lookup.h"
 
 #include "inject/sys.h"
 
 #define GROUP 8u
-#define RESERVED 1u /* an entry between being taken and having its value */
+#define FETCHED_FROM 2u /* those before it are small enough to be near */
+#define RESERVED 1u     /* an entry between being taken and having its value */
 
 static uint32_t segment_size(unsigned int s)
 {
@@ -34,10 +35,26 @@ static struct lookup_entry *segment_of(struct lookup *t, unsigned int s)
     return none;
 }
 
+/* A key that is not there is looked for in every segment: all are fetched at once. */
+static inline void fetch(struct lookup *t, uint64_t key)
+{
+    for (unsigned int s = FETCHED_FROM; s < LOOKUP_SEGMENTS; s++) {
+        struct lookup_entry *segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
+        struct lookup_entry *group;
+
+        if (!segment)
+            return;
+        group = group_of(segment, s, key);
+        __builtin_prefetch(group);
+        __builtin_prefetch(group + GROUP / 2);
+    }
+}
+
 static struct lookup_entry *find(struct lookup *t, uint64_t key, uint32_t *number)
 {
     uint32_t base = 1;
 
+    fetch(t, key);
     for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {
         struct lookup_entry *segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
         struct lookup_entry *group;
@@ -98,11 +115,13 @@ enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
     return lookup_claim_entry(t, key, number, &entry);
 }
 
-bool lookup_remove(struct lookup *t, uint64_t key)
+bool lookup_remove(struct lookup *t, uint64_t key, uint64_t *value)
 {
     uint32_t number;
     struct lookup_entry *entry = find(t, key, &number);
 
+    if (entry)
+        *value = atomic_load_explicit(&entry->value, memory_order_relaxed);
     return entry && atomic_compare_exchange_strong(&entry->key, &key, 0);
 }
 

@@ -6,6 +6,8 @@
 #ifndef INJECT_LOOKUP_H
 #define INJECT_LOOKUP_H
 
+#include "trace/ring.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +31,8 @@ enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
 /* The same, for who uses its value: unless LOOKUP_FULL. */
 enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *number,
                                      struct lookup_entry **entry);
-bool lookup_remove(struct lookup *t, uint64_t key); /* false: it was not there */
+/* False: it was not there; *value: what it had. */
+bool lookup_remove(struct lookup *t, uint64_t key, uint64_t *value);
 
 /* The same set used as a map: a value stands before its key can be found. No removal then. */
 bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value);

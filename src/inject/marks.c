@@ -1,12 +1,26 @@
 /* marks - what a program says of itself: see include/tidemark.h, whose functions come here. */
 #include "inject/buffer.h"
+#include "inject/context.h"
 #include "inject/event.h"
 #include "inject/process.h"
+#include "inject/ranges.h"
+#include "inject/record.h"
 #include "inject/sys.h"
 #include "tidemark.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* What a label is from now on: also where the thread has no room to say it. */
+static void note_label(struct thread *t, uint64_t set, const char *text, size_t first, size_t bytes)
+{
+    struct thread *mine = t ? t : local.thread ? local.thread : local.parked;
+
+    if (!mine)
+        return;
+    context_label(mine, text, first, bytes, set);
+    mine->labels_untold |= !t;
+}
 
 static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
                      size_t bytes, uintptr_t frame)
@@ -18,10 +32,17 @@ static void put_text(enum ring_mark mark, uint64_t value, const char *text, size
     local.quiet = 1;
     t = process_recorded() ? record_enter(frame) : NULL;
     if (t) {
+        if (t->labels_untold)
+            context_tell(t);
         buffer_moment(t);
-        buffer_put(t, buffer_word(RING_MARK, mark, 0), words, 2, text, bytes);
+        buffer_put(t, buffer_word(RING_MARK, mark, mark == RING_MARK_STEP ? context_step() : 0),
+                   words, 2, text, bytes);
+        if (mark == RING_MARK_STEP)
+            buffer_after(t);
         record_leave();
     }
+    if (mark == RING_MARK_LABEL)
+        note_label(t, value, text, first, bytes);
     local.quiet = 0;
     errno = kept;
 }
@@ -53,6 +74,11 @@ static void on_finish(void)
     put(RING_MARK_FINISH, 0, NULL, CALLER().sp);
 }
 
+void marks_open(uint64_t region, const char *name)
+{
+    put(RING_MARK_BEGIN, region, name, CALLER().sp);
+}
+
 static uint64_t on_open(const char *name)
 {
     static _Atomic uint64_t opened;
@@ -80,8 +106,9 @@ static void on_profiled(const char *file, uint64_t line, const char *function)
 
 static void on_label(const char *key, const char *value)
 {
-    char both[2 * 256];
-    size_t first = strnlen(key, 256), second = value ? strnlen(value, 256) : 0;
+    char both[2 * LABEL_PART_MOST];
+    size_t first = strnlen(key, LABEL_PART_MOST);
+    size_t second = value ? strnlen(value, LABEL_PART_MOST) : 0;
 
     memcpy(both, key, first);
     if (second)
@@ -134,3 +161,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .resume = on_resume,
     .snapshot = on_snapshot,
 };
+
+/* The same for ourselves: no name to be looked up when the library is loaded. */
+extern const struct tidemark_api marks_api
+    __attribute__((alias("tidemark_api"), visibility("hidden")));

@@ -1,83 +1,20 @@
 /* mixed - see mixed.h.
  *
- * A call of the interpreter's function runs the frames up to an entry frame; they stand in its place.
- * Native stacks and Python's may each have lost their middle: then the inner part is matched from
- * inside, the outer one from outside.
+ * A call of the interpreter's function runs the frames up to an entry frame; they stand in its
+ * place. Native stacks and Python's may each have lost their middle: then the inner part is matched
+ * from inside, the outer one from outside.
  */
 #include "inject/mixed.h"
 
 #include "inject/codes.h"
 #include "inject/python.h"
+#include "inject/sight.h"
 #include "python/pyframes.h"
 
 #include <string.h>
 
 #define STEPS_MOST 65536u
 #define ENTRY (1ull << 59) /* in t->python_frames: the outermost of its call */
-
-static uint64_t stir(uint64_t h, uint64_t value)
-{
-    h = (h ^ value) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
-/* A walk from the thread's innermost frame. Its own PyThreadState can be read as it is; what that points
- * to is a word of its stack, or of a frame that is not ready.
- */
-static bool start(struct py_walk *w, const struct py_memory *m, uintptr_t tstate)
-{
-    const struct py_layout *l = &python.layout;
-
-    if (!m->read)
-        return py_walk_start(w, l, m, tstate);
-    *w = (struct py_walk){l, m, *(const volatile uintptr_t *)(tstate + l->tstate_frame)};
-    return l->cframe_frame == PY_ABSENT || !w->at ||
-           py_read_word(m, w->at + l->cframe_frame, &w->at);
-}
-
-/* Of a frame: a code's address may be used again, but hardly with the same table of lines. */
-static bool identity(const struct py_memory *m, const struct py_frame *f, uint64_t *hash)
-{
-    const struct py_layout *l = &python.layout;
-    uintptr_t lines, type;
-
-    if (m->read && (!py_read_word(m, f->code + l->type, &type) || type != l->code_type))
-        return false;
-    if (!py_read_word(m, f->code + l->code_lines, &lines))
-        return false;
-    *hash = stir(stir(stir(0, f->code), f->instruction), lines);
-    return true;
-}
-
-static enum py_step look_on(struct thread *t, const struct py_memory *m, struct py_walk *w,
-                            struct mixed_sight *s)
-{
-    enum py_step step = PY_END;
-    struct py_frame f;
-    uint64_t one;
-
-    while (s->count < STEPS_MOST && (step = py_walk_next(w, &f)) == PY_FRAME) {
-        if (!identity(m, &f, &one))
-            return PY_BAD;
-        if (!s->count) {
-            t->python_code = f.code;
-            t->python_at = f.instruction;
-        }
-        s->hash = stir(s->hash, one + f.entry);
-        s->count++;
-    }
-    return step;
-}
-
-struct mixed_sight mixed_look(struct thread *t, const struct py_memory *m, uintptr_t tstate)
-{
-    struct mixed_sight s = {0};
-    struct py_walk w;
-
-    t->python_code = 0;
-    s.bad = !start(&w, m, tstate) || look_on(t, m, &w, &s) == PY_BAD;
-    return s;
-}
 
 /* ---- the Python frames alone ---- */
 
@@ -105,7 +42,7 @@ static struct sides collect(struct thread *t, const struct py_memory *m, uintptr
     struct py_walk w;
     struct py_frame f;
 
-    if (!start(&w, m, tstate))
+    if (!py_walk_start(&w, &python.layout, m, tstate))
         return s;
     for (unsigned int i = 0; i < STEPS_MOST && py_walk_next(&w, &f) == PY_FRAME; i++) {
         uint64_t frame, *to = s.inner < most ? &inner[s.inner] : &outer[seen % room];
@@ -158,7 +95,9 @@ static void put_gap(struct merge *g)
         put(g, RING_FRAME_ELIDED);
 }
 
-/* The frames of one call of the interpreter. Returns how many further calls are in the gap after it. */
+/* The frames of one call of the interpreter. Returns how many further calls are in the gap after
+ * it.
+ */
 static size_t put_call(struct merge *g)
 {
     while (g->next < g->end) {
@@ -242,9 +181,22 @@ static size_t shorten(uint64_t *frames, size_t count)
     return inner + 1 + room;
 }
 
+/* Those of the last look are at hand, unless they are too many. */
+static struct sides collect_either(struct thread *t, const struct py_memory *m, uintptr_t tstate,
+                                   bool seen)
+{
+    struct sides s = {0};
+
+    if (!seen)
+        return collect(t, m, tstate);
+    s.inner = sight_frames(t, m, ENTRY);
+    return s;
+}
+
 size_t mixed_merge(struct thread *t, const struct py_memory *m, uintptr_t tstate, size_t count)
 {
-    struct sides s = collect(t, m, tstate);
+    bool seen = t->sight.count && t->sight.count <= process.depth;
+    struct sides s = collect_either(t, m, tstate, seen);
     size_t gap = gap_in(t->frames, count);
     bool cut = count && t->frames[count - 1] == RING_FRAME_CUT;
     struct merge g = {.thread = t,

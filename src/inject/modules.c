@@ -2,7 +2,8 @@
 #include "inject/modules.h"
 
 #include "inject/buffer.h"
-#include "inject/pymem.h"
+#include "inject/elf.h"
+#include "inject/objects.h"
 #include "inject/python.h"
 
 #include <dlfcn.h>
@@ -11,6 +12,15 @@
 #include <string.h>
 
 #define BUILD_ID_MOST 32u
+
+static void (*_Atomic came)(const struct link_map *map);
+static void (*_Atomic gone)(void);
+
+void modules_watch(void (*on_module)(const struct link_map *map), void (*on_unloaded)(void))
+{
+    atomic_store(&came, on_module);
+    atomic_store(&gone, on_unloaded);
+}
 
 /* Copy the GNU build-id out of one segment of notes; 0: none there. */
 static size_t note_build_id(const char *at, size_t size, unsigned char id[BUILD_ID_MOST])
@@ -36,24 +46,20 @@ static size_t note_build_id(const char *at, size_t size, unsigned char id[BUILD_
     return 0;
 }
 
-/* The headers of a loaded module are its first bytes, where a linker has put them as usual. */
-static size_t find_build_id(const struct cfi_module *m, uintptr_t bias,
-                            unsigned char id[BUILD_ID_MOST])
+static size_t find_build_id(const struct cfi_module *m, unsigned char id[BUILD_ID_MOST])
 {
-    const Elf64_Ehdr *e = m->start;
-    const Elf64_Phdr *p;
-    size_t bytes = 0, size = (size_t)((const char *)m->end - (const char *)m->start);
+    const struct link_map *map = m->map;
+    struct elf e = {.base = map->l_addr};
+    size_t bytes = 0;
 
-    if (size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_phoff > size ||
-        e->e_phnum > (size - e->e_phoff) / sizeof(*p))
-        return 0;
-    p = (const Elf64_Phdr *)((const char *)m->start + e->e_phoff);
-    for (unsigned int i = 0; i < e->e_phnum && !bytes; i++) {
-        uintptr_t at = bias + p[i].p_vaddr;
+    e.headers = elf_headers(map, m->start, m->end, &e.header_count);
+    for (size_t i = 0; i < e.header_count && !bytes; i++) {
+        const Elf64_Phdr *p = &e.headers[i];
+        uintptr_t at = e.base + p->p_vaddr;
 
-        if (p[i].p_type == PT_NOTE && at >= (uintptr_t)m->start && at < (uintptr_t)m->end &&
-            p[i].p_memsz <= (uintptr_t)m->end - at)
-            bytes = note_build_id((const char *)at, p[i].p_memsz, id);
+        if (p->p_type == PT_NOTE && p->p_memsz && elf_rights(&e, at) > 0 &&
+            elf_rights(&e, at + p->p_memsz - 1) > 0)
+            bytes = note_build_id((const char *)at, p->p_memsz, id);
     }
     return bytes;
 }
@@ -75,7 +81,7 @@ static void tell(struct thread *t, const struct cfi_module *module)
     const struct link_map *map = module->map;
     uint64_t words[7] = {0};
     size_t text = strnlen(map->l_name, RING_TEXT_MOST);
-    size_t id = find_build_id(module, map->l_addr, (unsigned char *)&words[3]);
+    size_t id = find_build_id(module, (unsigned char *)&words[3]);
 
     words[0] = (uint64_t)((const char *)module->end - (const char *)module->start);
     words[1] = map->l_addr;
@@ -86,6 +92,7 @@ static void tell(struct thread *t, const struct cfi_module *module)
 
 void modules_seen(struct thread *t, const struct cfi_module *module)
 {
+    void (*watcher)(const struct link_map *);
     struct lookup_entry *entry;
     uint32_t number;
     enum lookup_claim claim = lookup_claim_entry(&process.modules, (uintptr_t)module->start | 2,
@@ -100,12 +107,14 @@ void modules_seen(struct thread *t, const struct cfi_module *module)
         return;
     python_module(module->map);
     python_tell(t);
-    pymem_module(module->map);
+    watcher = atomic_load(&came);
+    if (watcher)
+        watcher(module->map);
 }
 
 void modules_again(struct thread *t, const uint64_t *frames, size_t count)
 {
-    struct dl_find_object o;
+    struct object o;
 
     if (likely(atomic_load_explicit(&process.modules_later, memory_order_acquire) <= t->tick))
         return;
@@ -113,18 +122,20 @@ void modules_again(struct thread *t, const uint64_t *frames, size_t count)
         uintptr_t pc = frames[i] & RING_FRAME_ADDRESS;
 
         if (!(frames[i] & (RING_FRAME_ELIDED | RING_FRAME_CUT | RING_FRAME_PYTHON)) && pc &&
-            _dl_find_object((void *)(pc - 1), &o) == 0)
-            modules_seen(t,
-                         &(struct cfi_module){o.dlfo_map_start, o.dlfo_map_end, o.dlfo_link_map});
+            objects_find((const void *)(pc - 1), &o))
+            modules_seen(t, &(struct cfi_module){o.start, o.end, o.map});
     }
 }
 
 void modules_unloaded(struct thread *t)
 {
+    void (*watcher)(void) = atomic_load(&gone);
+
     lookup_forget(&process.rows);
     lookup_forget(&process.modules);
     python_unloaded();
-    pymem_unloaded();
+    if (watcher)
+        watcher();
     atomic_fetch_add(&process.generation, 1);
     buffer_free(t, RING_UNLOADED);
 }

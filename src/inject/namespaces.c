@@ -1,10 +1,11 @@
-/* namespaces - the malloc family for namespaces of their own (dlmopen), each of which has a libc and
- * so an allocator of its own: a block must go back to where it came from. See got.h.
+/* namespaces - the malloc family for namespaces of their own (dlmopen), each of which has a libc
+ * and so an allocator of its own: a block must go back to where it came from. See got.h.
  *
  * Calls from there are rare enough not to be bent to the last nanosecond: no jumps as in hooks.c.
  */
+#include "inject/namespaces.h"
+
 #include "inject/event.h"
-#include "inject/got.h"
 #include "inject/real.h"
 
 static struct real reals[NAMESPACES];

@@ -1,4 +1,5 @@
-/* parts - what a compiler has cut a function into: code that it takes to run seldom stands elsewhere.
+/* parts - what a compiler has cut a function into: code that it takes to run seldom stands
+ * elsewhere.
  *
  * Such a part has no name that a program keeps. It is known by the jumps that lead into its middle.
  */

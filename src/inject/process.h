@@ -1,34 +1,37 @@
-/* process - this process as the collector sees it: begun at the first record, anew after a fork. */
+/* process - this process and its collector: whether there is one, and what it wants of us. */
 #ifndef INJECT_PROCESS_H
 #define INJECT_PROCESS_H
 
 #include "inject/state.h"
-#include "trace/preload.h"
 
-/* Find the collector; false: it is too early. Without a collector, the mode is off for ever. */
-bool process_ready(void);
+/* Find the collector; false: it is too early. Without a collector, the mode is off for ever.
+ * `settle` makes ready what a process needs once, whoever records it.
+ */
+bool process_ready(bool (*settle)(void));
 
 /* Does a collector want anything of us, paused or not? */
 bool process_recorded(void);
 
+/* The same of one that has not died. */
+bool process_collected(void);
+
+/* Does it have a collector, whatever that wants now? */
+bool process_has_collector(void);
+
 /* Has the collector died? Then the mode is off. */
 void process_check(void);
 
-/* Be recorded by the collector with this ring from now on; 0, or a TIDEMARK_JOIN_... number. */
-int process_join(const char *path);
+/* From now on the collector is the one of this ring, or of the path that ringfile_name was given
+ * (-1); false: it cannot be had. Or there is none.
+ */
+bool process_follow(int fd);
 void process_leave(void);
 
 /* Record no new allocations, or record them again, whatever the collector does with others. */
 void process_pause(bool paused);
 
-/* We are a forked child: leave all of the parent's buffers. */
-void process_forked(void);
-
-/* Write this process's record if none has; `t` has a fresh ring. */
-void process_announce(struct thread *t);
-
-/* What brings our library into a child; false: this process is not recorded itself. */
-bool process_preload(struct preload *out);
+/* The path that this library was loaded by; NULL: it has none. */
+const char *process_library(void);
 
 uint32_t process_number(void); /* of this incarnation, given on first use */
 

@@ -1,21 +1,24 @@
 /* python - see python.h. */
 #include "inject/python.h"
+#include "inject/objects.h"
 
 #include "inject/buffer.h"
 #include "inject/elf.h"
+#include "inject/last_look.h"
 #include "inject/sys.h"
 #include "python/opcodes.h"
 #include "python/pyframes.h"
 
 #include <dlfcn.h>
 
+#define EVAL "_PyEval_EvalFrameDefault"
 #define CHECK_FRAMES 256 /* of the first stack are checked */
 #define CHECK_LINES 8    /* and so many of their lines */
 #define CHECKS_MOST 3    /* that may fail before we give up */
 
 struct python python;
 
-static _Atomic bool searching, announced;
+static _Atomic bool searching, announced, ended;
 static _Atomic unsigned int failures;
 
 /* ---- finding it ---- */
@@ -63,15 +66,15 @@ static void refuse(enum ring_python why)
 
 static void find_ranges(uintptr_t eval, size_t eval_bytes)
 {
-    struct dl_find_object o;
+    struct object o;
 
     python.eval[0] = (struct part){eval, eval + eval_bytes};
     for (unsigned int i = 1 + parts_find(eval, python.eval + 1, EVAL_PARTS - 1); i < EVAL_PARTS;
          i++)
         python.eval[i] = (struct part){0, 0};
-    if (_dl_find_object((void *)eval, &o) == 0) {
-        python.module_low = (uintptr_t)o.dlfo_map_start;
-        python.module_high = (uintptr_t)o.dlfo_map_end;
+    if (objects_find((const void *)eval, &o)) {
+        python.module_low = (uintptr_t)o.start;
+        python.module_high = (uintptr_t)o.end;
     }
 }
 
@@ -127,33 +130,38 @@ void python_module(const struct link_map *map)
         atomic_load_explicit(&python.state, memory_order_relaxed) != PYTHON_NONE ||
         !elf_open(&e, map))
         return;
-    eval = elf_symbol(&e, "_PyEval_EvalFrameDefault");
+    eval = elf_symbol(&e, EVAL);
     if (eval && !atomic_exchange(&searching, true))
         take_module(&e, eval);
 }
 
 void python_start(void)
 {
-    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+    const struct link_map *map = elf_defining(EVAL);
+
+    if (map)
         python_module(map);
 }
 
 void python_unloaded(void)
 {
-    struct dl_find_object o;
+    struct object o;
 
     if (atomic_load(&python.state) == PYTHON_NONE ||
-        (_dl_find_object((void *)python.eval[0].low, &o) == 0 &&
-         (uintptr_t)o.dlfo_map_start == python.module_low))
+        (objects_find((const void *)python.eval[0].low, &o) &&
+         (uintptr_t)o.start == python.module_low))
         return;
     atomic_store(&python.state, PYTHON_NONE);
     atomic_store(&searching, false);
     atomic_store(&announced, false);
+    atomic_store(&ended, false);
 }
 
 void python_forked(void)
 {
     atomic_store(&announced, false);
+    atomic_store(&ended, false);
+    last_look_forked();
 }
 
 /* ---- believing it ---- */
@@ -245,6 +253,32 @@ void python_tell(struct thread *t)
 
     if (state == PYTHON_READ || state == PYTHON_REFUSED)
         announce(t);
+}
+
+/* An interpreter that was started anew ends a second time. */
+static OUTLINE void put_end(struct thread *t, bool ends)
+{
+    static const char text[] = "interpreter ends";
+    uint64_t words[2] = {0, (uint64_t)(sizeof(text) - 1) << 32 | (sizeof(text) - 1)};
+
+    if (atomic_exchange(&ended, ends) == ends || !ends)
+        return;
+    buffer_moment(t);
+    last_look(t); /* before it frees what its program held */
+    buffer_put(t, buffer_word(RING_MARK, RING_MARK_FINALIZING, 0), words, 2, text,
+               sizeof(text) - 1);
+}
+
+void python_tell_end(struct thread *t)
+{
+    bool ends;
+
+    if (likely(atomic_load_explicit(&python.state, memory_order_acquire) == PYTHON_NONE) ||
+        !python.finalizing)
+        return;
+    ends = python.finalizing() != 0;
+    if (unlikely(ends != atomic_load_explicit(&ended, memory_order_relaxed)))
+        put_end(t, ends);
 }
 
 bool python_ready(struct thread *t, uintptr_t tstate, bool interrupted)

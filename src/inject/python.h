@@ -1,8 +1,8 @@
 /* python - the interpreter in this process, if there is one, and the frames of its threads.
  *
- * It is found when a module is seen that defines it: at the start, or when its code first stands on a
- * stack, so a library that is loaded late is found, too. Its frames are believed once a first reading
- * of them, with reads that cannot fault, has agreed with the interpreter's own functions.
+ * It is found when a module is seen that defines it: at the start, or when its code first stands on
+ * a stack, so a library that is loaded late is found, too. Its frames are believed once a first
+ * reading of them, with reads that cannot fault, has agreed with the interpreter's own functions.
  */
 #ifndef INJECT_PYTHON_H
 #define INJECT_PYTHON_H
@@ -55,8 +55,15 @@ void python_forked(void);
 bool python_ready(struct thread *t, uintptr_t tstate, bool interrupted);
 
 bool python_is_read(void);
-/* Tell the collector of the interpreter if it is known to be read, or not and why, unless it was told. */
+/* Tell the collector of the interpreter if it is known to be read, or not and why, unless it was
+ * told.
+ */
 void python_tell(struct thread *t);
+
+/* Tell once that the interpreter has begun to end: what it frees from now on its program has kept.
+ * To be asked now and then, on paths that are not hot.
+ */
+void python_tell_end(struct thread *t);
 
 /* A thread's frames could not be read: it was interrupted between two states. Counted. */
 void python_torn(struct thread *t);

@@ -1,5 +1,12 @@
-/* real - see real.h. dlsym may allocate while it looks: that comes out of a few static bytes. */
+/* real - see real.h. dlsym may allocate while it looks: that comes out of a few static bytes. A libc
+ * before 2.34 has it in a library of its own, which a program need not have: then we look by hand.
+ */
 #include "inject/real.h"
+
+#include "arch/arch.h"
+#include "inject/elf.h"
+#include "inject/outside.h"
+#include "inject/standin.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -75,6 +82,9 @@ static const struct {
     FIND(mmap),
     FIND(munmap),
     FIND(mremap),
+    FIND(mprotect),
+    FIND(shmat),
+    FIND(shmdt),
     FIND(brk),
     FIND(sbrk),
     FIND(dlopen),
@@ -88,10 +98,16 @@ static const struct {
     FIND(execvpe),
     FIND(fexecve),
     FIND(execveat),
-    FIND_OF("GLIBC_2.15", posix_spawn),
-    FIND_OF("GLIBC_2.15", posix_spawnp),
+    FIND_OF(ARCH_SPAWN_VERSION, posix_spawn),
+    FIND_OF(ARCH_SPAWN_VERSION, posix_spawnp),
+    FIND(system),
+    FIND(popen),
     FIND(memmove),
     FIND(pthread_create),
+    FIND(pthread_key_create),
+    FIND(pthread_setspecific),
+    FIND(pthread_attr_getstack),
+    FIND(pthread_attr_getstacksize),
     FIND(pthread_sigmask),
     FIND(sigprocmask),
     FIND(sigaction),
@@ -120,11 +136,27 @@ static const struct {
     FIND(msgsnd),
 };
 
+#pragma weak dlsym
+#pragma weak dlvsym
+
 static void *find(const char *name, const char *version)
 {
-    void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+    void *found = version && dlvsym ? dlvsym(RTLD_NEXT, name, version) : NULL;
 
-    return found ? found : dlsym(RTLD_NEXT, name);
+    if (!found && dlsym)
+        found = dlsym(RTLD_NEXT, name);
+    return found ? found : (void *)elf_next(name);
+}
+
+/* A library may have come since that has it. */
+static bool again(const char *name)
+{
+    uintptr_t *field = real_field(name), found = elf_next(name);
+
+    if (!field || !found)
+        return false;
+    atomic_store((_Atomic uintptr_t *)field, found);
+    return true;
 }
 
 void real_find(void)
@@ -139,6 +171,8 @@ void real_find(void)
         memcpy((char *)&r + names[i].at, &found, sizeof(found));
     }
     r.dlsym = dlsym;
+    standin_fill(&r, &real, again);
+    outside_guard(&r);
     late_free = r.free;
     if (atomic_load(&early_used))
         r.free = after_early_free;

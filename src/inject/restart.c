@@ -5,7 +5,6 @@
 #include "inject/real.h"
 #include "inject/state.h"
 #include "inject/sys.h"
-#include "inject/where.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,32 +20,6 @@
 #define LONGEST_S 1000000000 /* what is left of more is not worth counting */
 #define COARSE_NS 10000000u  /* the most that the clock below may be behind */
 
-/* ---- what a sample does ---- */
-
-/* Left with EINTR, or about to be gone on with by a call that fails after any handler. */
-static bool is_ended(const greg_t *r)
-{
-    uintptr_t pc = (uintptr_t)r[REG_RIP];
-
-    return (r[REG_RAX] == -EINTR && where_after_call(pc)) ||
-           (r[REG_RAX] == SYS_restart_syscall && where_at_call(pc));
-}
-
-/* Does a signal of the program wait for our handler's end? */
-static bool is_other_pending(const ucontext_t *at)
-{
-    uint64_t pending = 0;
-
-    sys_call(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0, 0, 0);
-    return pending & ~at->uc_sigmask.__val[0];
-}
-
-void restart_note(const ucontext_t *at)
-{
-    if (is_ended(at->uc_mcontext.gregs) && !is_other_pending(at))
-        local.cut = 1;
-}
-
 /* ---- a wait ---- */
 
 struct wait {
@@ -59,7 +32,7 @@ static inline uint64_t coarse_ns(void)
 {
     struct timespec t = {0};
 
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    sys_clock(CLOCK_MONOTONIC_COARSE, &t);
     return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 

@@ -1,6 +1,6 @@
-/* restart - calls that the kernel repeats by itself after a stop, but ends with EINTR once a handler has
- * run, whatever that handler asked for. One that a sample has ended is made again, for what is left
- * of its time: the program does not see it.
+/* restart - calls that the kernel repeats by itself after a stop, but ends with EINTR once a
+ * handler has run, whatever that handler asked for. One that a sample has ended is made again, for
+ * what is left of its time: the program does not see it.
  *
  * Should a signal of the program have come at the same time, the call ends as it would have.
  */
@@ -10,10 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
-#include <ucontext.h>
-
-/* In the handler of a sample: it may have ended a wait. */
-void restart_note(const ucontext_t *at);
 
 /* What a header makes of poll and ppoll. */
 int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t room);

@@ -2,11 +2,15 @@
 #include "inject/sample.h"
 
 #include "inject/sys.h"
+#include "inject/whole.h"
 
 #include <string.h>
 
 #define START_SHARE 32  /* the mean starts at this part of the one asked for */
 #define SAMPLES_AIM 128 /* and grows so that there are about so many samples */
+#define ALIVE_AIM 100   /* of them alive: an error of a tenth */
+#define ALIVE_MORE                                                                                 \
+    1000 /* samples more that a process may have for these, while its bytes grow e-fold */
 
 _Atomic uint8_t sample_marks[SAMPLE_MARKS];
 _Atomic bool sample_used;
@@ -14,36 +18,42 @@ _Atomic bool sample_used;
 static __thread uint64_t drawn_with __attribute__((tls_model("initial-exec")));
 static __thread struct {
     const void *block;
-    int64_t left;
+    uint64_t left;
 } last __attribute__((tls_model("initial-exec")));
 
-/* The mean that gives no more samples than a process may have: for what it allocated so far, in the
- * time that it took and a second more.
+/* The mean that gives no more samples than a process may have, and `more`: for what it allocated so
+ * far, in the time that it took and a second more.
  */
-static uint64_t mean_for_rate(uint64_t bytes)
+static uint64_t mean_for_rate(uint64_t bytes, uint64_t rate, unsigned int more)
 {
     uint64_t now = atomic_load_explicit(&process.control->tick, memory_order_relaxed), none = 0;
-    uint64_t rate = process.control->sample_rate;
 
     if (!rate)
         return 0;
     if (unlikely(!atomic_load_explicit(&process.sampled_since, memory_order_relaxed)))
         atomic_compare_exchange_strong(&process.sampled_since, &none, now | 1);
     now -= atomic_load_explicit(&process.sampled_since, memory_order_relaxed) - 1;
-    return (uint64_t)((double)bytes / ((double)rate * ((double)now / 1e9 + 1)));
+    return (uint64_t)((double)bytes / ((double)rate * ((double)now / 1e9 + 1) + more));
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 static uint64_t mean_now(void)
 {
     uint64_t bytes = atomic_load_explicit(&process.sampled_bytes, memory_order_relaxed);
-    uint64_t most = process.control->sample_mean, mean = bytes / SAMPLES_AIM;
-    uint64_t slow = mean_for_rate(bytes);
+    uint64_t alive = atomic_load_explicit(&process.sampled_alive, memory_order_relaxed);
+    uint64_t rate = process.control->sample_rate, slow = mean_for_rate(bytes, rate, 0);
+    uint64_t most = process.control->sample_mean, least = most / START_SHARE;
+    uint64_t mean = larger(bytes / SAMPLES_AIM, least), fine;
 
-    if (slow > most)
-        return slow;
-    if (mean < most / START_SHARE)
-        mean = most / START_SHARE;
-    return mean < most ? mean : most;
+    mean = slow > most ? slow : mean < most ? mean : most;
+    if (!rate)
+        return mean;
+    fine = larger(larger(alive / ALIVE_AIM, least), mean_for_rate(bytes, rate, ALIVE_MORE));
+    return fine < mean ? fine : mean;
 }
 
 static uint64_t random_bits(void)
@@ -72,10 +82,41 @@ double sample_exponential(void)
     return (53 - exponent) * 0.69314718055994531 - ln;
 }
 
+/* All that is left of the countdown. */
+static int64_t to_go(void)
+{
+    return (int64_t)((uint64_t)local.left + (uint64_t)local.rest);
+}
+
+static void count_from(int64_t bytes)
+{
+    int64_t most = (int64_t)whole_from();
+
+    local.left = bytes < most ? bytes : most;
+    local.rest = bytes - local.left;
+}
+
 static void draw(void)
 {
     drawn_with = mean_now();
-    local.left = (int64_t)(sample_exponential() * (double)drawn_with) + 1;
+    count_from((int64_t)(sample_exponential() * (double)drawn_with) + 1);
+}
+
+enum sample_due sample_due(size_t size)
+{
+    int64_t bytes = to_go();
+
+    if (size >= whole_from())
+        return SAMPLE_WHOLE;
+    if (bytes < 0)
+        return SAMPLE_ONE;
+    count_from(bytes);
+    return SAMPLE_NOT;
+}
+
+void sample_spare(size_t size)
+{
+    count_from((int64_t)((uint64_t)to_go() + size + 1));
 }
 
 void sample_sync(uint32_t mode)
@@ -83,6 +124,7 @@ void sample_sync(uint32_t mode)
     local.mode = mode;
     local.pass = mode_is_exact(mode) ? UINT32_MAX : mode;
     local.synced = 1;
+    local.rest = 0;
     if (mode == RING_SAMPLED)
         draw();
     else
@@ -98,26 +140,31 @@ uint64_t sample_next(void)
     return mean;
 }
 
-void sample_taken(const void *p)
+void sample_taken(const void *p, uint64_t bytes)
 {
     last.block = p;
-    last.left = local.left;
-    sample_keep(p);
+    last.left = (uint64_t)to_go();
+    sample_keep(p, bytes);
 }
 
 bool sample_is_last(const void *p, uint64_t paid)
 {
-    return p == last.block && (uint64_t)local.left + paid == (uint64_t)last.left;
+    return p == last.block && (uint64_t)to_go() + paid == last.left;
 }
 
-void sample_keep(const void *p)
+void sample_keep(const void *p, uint64_t bytes)
 {
     _Atomic uint8_t *mark = &sample_marks[sample_mark(p)];
     uint8_t n = atomic_load_explicit(mark, memory_order_relaxed);
+    struct lookup_entry *entry;
     uint32_t number;
 
     atomic_store_explicit(&sample_used, true, memory_order_relaxed);
-    lookup_claim(&process.live, (uintptr_t)p, &number);
+    if (lookup_claim_entry(&process.live, (uintptr_t)p, &number, &entry) == LOOKUP_ADDED) {
+        atomic_store_explicit(&entry->value, bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&process.kept, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&process.sampled_alive, bytes, memory_order_relaxed);
+    }
     while (n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n + 1)))
         ; /* at 255 it stays: its frees take the long way, no more */
 }
@@ -126,9 +173,12 @@ bool sample_forget(const void *p)
 {
     _Atomic uint8_t *mark = &sample_marks[sample_mark(p)];
     uint8_t n = atomic_load_explicit(mark, memory_order_relaxed);
+    uint64_t bytes;
 
-    if (!lookup_remove(&process.live, (uintptr_t)p))
+    if (!lookup_remove(&process.live, (uintptr_t)p, &bytes))
         return false;
+    atomic_fetch_sub_explicit(&process.sampled_alive, bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&process.kept, 1, memory_order_relaxed);
     while (n > 0 && n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n - 1)))
         ;
     return true;
@@ -138,5 +188,7 @@ void sample_forget_all(void)
 {
     atomic_store(&sample_used, false);
     lookup_forget(&process.live);
+    atomic_store(&process.kept, 0);
+    atomic_store(&process.sampled_alive, 0);
     memset((void *)sample_marks, 0, sizeof(sample_marks));
 }

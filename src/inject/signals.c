@@ -1,7 +1,7 @@
 /* signals - the program's own use of signals, so that ours stays ours and unseen.
  *
- * Many programs block all signals in threads that shall not be disturbed, or wait for all of them at
- * once. Ours is taken out of such sets, and put back where the program reads what it has set. A
+ * Many programs block all signals in threads that shall not be disturbed, or wait for all of them
+ * at once. Ours is taken out of such sets, and put back where the program reads what it has set. A
  * program that names our signal among few others wants to use it: then it is the program's.
  */
 #include "inject/cpu.h"
@@ -34,7 +34,8 @@ static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
     return copy;
 }
 
-/* `real` is pthread_sigmask or sigprocmask. local.masked: what the program believes of our signal. */
+/* `real` is pthread_sigmask or sigprocmask. local.masked: what the program believes of our signal.
+ */
 static int set_mask(int (*change)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
                     sigset_t *before)
 {

@@ -4,10 +4,14 @@
 
 #include "inject/state.h"
 
-/* The number of these frames, innermost first; 0 when there are too many stacks to number. */
-uint32_t stacks_number(struct thread *t, const uint64_t *frames, size_t count);
+/* The number of these frames, innermost first; 0 when there are too many stacks to number. *known: it was
+ * met before.
+ */
+uint32_t stacks_number(struct thread *t, const uint64_t *frames, size_t count, bool *known);
 
-/* A number for native frames that are only a part of stacks: the collector is not told. */
-uint32_t stacks_part(struct thread *t, const uint64_t *frames, size_t count);
+/* The same for one that has the outermost `shared` frames of the thread's trail, and `more` of t->mixed after
+ * them, the outermost first.
+ */
+uint32_t stacks_grown(struct thread *t, size_t shared, size_t more, bool *known);
 
 #endif

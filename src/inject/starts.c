@@ -5,6 +5,7 @@
  */
 #include "inject/buffer.h"
 #include "inject/real.h"
+#include "inject/record.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
 
@@ -50,7 +51,7 @@ static size_t usual_bytes(void)
 
     if (bytes || pthread_attr_init(&usual))
         return bytes;
-    if (pthread_attr_getstacksize(&usual, &bytes))
+    if (real_now()->pthread_attr_getstacksize(&usual, &bytes))
         bytes = 0;
     pthread_attr_destroy(&usual);
     atomic_store_explicit(&standard_bytes, bytes, memory_order_relaxed);
@@ -64,7 +65,7 @@ static uint32_t who(struct caller c)
 
     if (t) {
         buffer_now(t);
-        stack = unwind_stack(t, c.pc, c.sp, c.rbp);
+        stack = unwind_stack(t, c.pc, c.sp, c.fp);
         record_leave();
     }
     return stack;
@@ -110,7 +111,7 @@ static OUTLINE int create_recorded(pthread_t *id, const pthread_attr_t *attribut
     s->argument = argument;
     s->creator = who(CALLER());
     s->masked = local.masked;
-    if (!attributes || pthread_attr_getstacksize(attributes, &s->stack_bytes))
+    if (!attributes || real_now()->pthread_attr_getstacksize(attributes, &s->stack_bytes))
         s->stack_bytes = usual_bytes();
     errno = kept;
     result = real_now()->pthread_create(id, attributes, begin, s);

@@ -7,8 +7,9 @@
 #ifndef INJECT_STATE_H
 #define INJECT_STATE_H
 
+#include "arch/arch.h"
 #include "inject/glimpse.h"
-#include "inject/lookup.h"
+#include "inject/numbers.h"
 #include "trace/ring.h"
 
 #include <stdbool.h>
@@ -19,16 +20,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define EXPORT __attribute__((visibility("default")))
 #define OUTLINE __attribute__((noinline))
-
-struct caller { /* of a hooked function, at the moment after its return */
-    uintptr_t pc, sp, rbp;
-};
-
-/* Needs a frame pointer in the function that uses it, which these builtins enforce. */
-#define CALLER()                                                                                   \
-    ((struct caller){(uintptr_t)__builtin_return_address(0),                                       \
-                     (uintptr_t)__builtin_frame_address(0) + 16,                                   \
-                     *(uintptr_t *)__builtin_frame_address(0)})
+#define CALLER() ARCH_CALLER()
 
 struct pc_row {
     uintptr_t pc;
@@ -40,32 +32,115 @@ struct numbered {
     uint64_t number;
 };
 
+/* The last of a series of stacks: what the next one shares with it is neither hashed nor told again. */
+struct trail {
+    uint32_t number; /* of all its frames; 0: nobody was told of it */
+    uint32_t count;
+    uint64_t frames[RING_DEPTH_MOST + 8]; /* the outermost first */
+    uint64_t hashes[RING_DEPTH_MOST + 8]; /* each of its frame and all before it */
+};
+
+#define PATH_MOST 2048u
+
+struct path_step { /* out of a frame of the last walk */
+    struct caller at, to;
+    uintptr_t pc_at, fp_at, cfa_at; /* where it read what; 0: it did not */
+    uint64_t frame;                 /* what it led to, as it stands in a STACK */
+    bool uses_fp;
+    bool needs_fp; /* where the frame pointer is something else, so may be what lies further up */
+};
+
+struct path {
+    size_t count; /* of `steps`, at its end */
+    bool cut;     /* its last step led nowhere */
+    size_t
+        shared; /* outermost frames, with the mark of a cut, that the last walk found as they were */
+    const struct path_step *next; /* that a walk under way may join */
+    size_t fresh_count;           /* steps of a walk under way */
+    struct path_step steps[PATH_MOST], fresh[PATH_MOST];
+};
+
+/* A Python frame of a thread's last look, and what the collector was told of it. */
+struct seen_frame {
+    uintptr_t at, previous;             /* where it is, and what it links to */
+    uintptr_t code, instruction, lines; /* what runs there, and its table of lines */
+    uint64_t hash;                      /* of this frame and all before it */
+    uint64_t frame;                     /* as it stands in a STACK, if it is named */
+    bool entry, crossed, named;         /* crossed: its link leads to a frame of C code first */
+};
+
+#define SEEN_MOST 2048u
+#define SEEN_PLACES 256u
+
+struct sight {
+    uint32_t count;
+    uint32_t shared;              /* outermost frames that the last look found as they were */
+    uint16_t places[SEEN_PLACES]; /* by address: 1 + where in `frames` it may be */
+    struct seen_frame frames[SEEN_MOST]; /* the outermost first */
+    struct seen_frame fresh[SEEN_MOST];  /* while looking: the innermost first */
+};
+
+struct memo_frame { /* a Python frame of a stack in the memo: what it read */
+    uintptr_t at, previous, code, instruction, lines;
+    bool entry, crossed;
+};
+
 struct memo_entry {
-    uint64_t key; /* of the two innermost return addresses and the stack pointer */
-    uintptr_t sp, rbp;
-    uint64_t start; /* of its words, counted from the thread's first */
+    uint64_t
+        key; /* of the two innermost return addresses, the stack pointer and the Python frame */
+    uintptr_t sp, fp, python; /* python: the innermost Python frame; 0: none */
+    uint64_t start, first;    /* of its words and frames, counted from the thread's first */
     uint32_t stack;
-    uint16_t words;
-    uint8_t needs_rbp;
+    uint16_t words, frames;
+    uint8_t needs_fp;
+};
+
+/* How the frames of the thread's trail came together, the outermost first: how many native frames and how
+ * many of Python's were used up with each.
+ */
+struct meld {
+    size_t count; /* 0: the trail is none of ours */
+    uint16_t natives[RING_DEPTH_MOST + 8], pythons[RING_DEPTH_MOST + 8];
 };
 
 #define MEMO_SETS 512u
 #define MEMO_WAYS 4u
 #define MEMO_WORDS (1u << 16)
 #define MEMO_WORDS_EACH 4096u /* of one stack, at most */
+#define MEMO_FRAMES (1u << 14)
+#define MEMO_FRAMES_EACH 1024u
 #define PC_ROWS 1024u
 #define NUMBERED 1024u
 #define FOREIGN_BYTES 32768u
-#define CODES_NEAR 512u
-#define LINES_NEAR 1024u
+#define CODES_NEAR 2048u
+#define LINES_NEAR 8192u
 #define MIXED_MOST (2 * RING_DEPTH_MOST + 16)
 
 struct memo {
-    uint64_t top;
+    uint64_t top, top_frame; /* where words and frames go on */
     uint8_t turn[MEMO_SETS];
     struct memo_entry entries[MEMO_SETS * MEMO_WAYS];
     uint32_t offsets[MEMO_WORDS]; /* from sp */
     uint64_t values[MEMO_WORDS];
+    struct memo_frame frames[MEMO_FRAMES]; /* the innermost first */
+};
+
+#define THREAD_LABELS 8u
+#define LABEL_PART_MOST 256u /* bytes of a key, and of a value */
+
+struct thread_label {
+    uint16_t first, bytes; /* of the key; of both */
+    char text[2 * LABEL_PART_MOST];
+};
+
+#define THREAD_LAUNCHES 64u
+
+struct launch { /* launches of one kernel from one place: see launches.h */
+    const void *call;
+    uintptr_t pc, sp, kernel;
+    uint64_t count, since;   /* since: the tick when it was told last */
+    uint32_t stack, session; /* session: of its thread; a forked child's is another */
+    char name[88];
 };
 
 struct thread {            /* private memory, most of it never touched */
@@ -86,18 +161,23 @@ struct thread {            /* private memory, most of it never touched */
     struct thread *next; /* of the process's list, which only grows */
     struct pc_row pcs[PC_ROWS];
     struct numbered stacks[NUMBERED];
+    struct trail told;
     uint64_t frames[RING_DEPTH_MOST + 8];
     uint64_t outer[RING_DEPTH_MOST / 4];
     uint64_t foreign[FOREIGN_BYTES / 8]; /* a copy of a stack that is not the thread's own */
     struct memo memo;
-    size_t walked; /* frames that the last walk left in `frames`; 0: the memo knew the stack */
-    bool python; /* it has had a PyThreadState: the memo's numbers are of native parts of stacks */
     struct numbered codes[CODES_NEAR], lines[LINES_NEAR]; /* of Python */
-    struct numbered joined[NUMBERED]; /* stacks by native part and Python frames */
+    struct path path;
+    struct sight sight;
+    struct meld meld;
     uint64_t python_frames[RING_DEPTH_MOST + 8];
     uint64_t mixed[MIXED_MOST];
     uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
     char text[RING_TEXT_MOST];
+    struct thread_label labels[THREAD_LABELS];
+    unsigned int label_count;
+    bool labels_untold; /* the collector knows others */
+    struct launch launches[THREAD_LAUNCHES];
     struct glimpse glimpse;
 };
 
@@ -106,10 +186,15 @@ struct birth { /* what is known of a thread that begins */
     uintptr_t stack_low, stack_high;
 };
 
-struct local {             /* TLS */
-    int64_t left;          /* bytes to the next sample; below zero: take the long way */
+struct local { /* TLS */
+    /* Bytes to the next sample, below zero: take the long way. Never more than the size from which
+     * each block is recorded (whole.h), so that such a block takes it as well; what is beyond that
+     * is in `rest`.
+     */
+    int64_t left;
     struct thread *thread; /* NULL: take the long way */
     struct thread *parked; /* the thread while its ring is full */
+    int64_t rest;
     uint64_t random;
     uintptr_t busy; /* where our frame is while we are inside, else 0 */
     uint32_t mode;  /* the one that `left` is for */
@@ -123,18 +208,27 @@ struct local {             /* TLS */
     uint8_t turns;  /* allocations in exact mode, to look at something once in a while */
     uint8_t masked; /* the program believes that it has blocked our signal */
     uint8_t cut;    /* a sample has ended a wait of the thread, see restart.h */
+    uint8_t ranges; /* that are open, see ranges.h; no more than 255 are told apart */
+    uint8_t device; /* a vendor's library is at work: it calls itself, and not the program it */
+
+    uint32_t refused;          /* the recording in which it could not have a ring; 0: none */
+    uint64_t refused_tick;     /* when */
     const struct birth *birth; /* while the thread begins, else NULL */
 };
 
 extern __thread struct local local __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 struct home { /* a page of its own that the kernel empties in a forked child */
-    _Alignas(4096) uint32_t session; /* which recording this is for the process; 0: a new child */
+    _Alignas(ARCH_PAGE_MOST)
+        uint32_t session; /* which recording this is for the process; 0: a new child */
 };
 
 extern struct home home __attribute__((visibility("hidden")));
 
 #define SPARE_THREADS 64
+
+/* Mode off: what an unrecorded process looks at. */
+extern struct ring_control nobody __attribute__((visibility("hidden")));
 
 struct process {
     /* Never NULL: a page of our own with mode off when not recorded, and before that is known. Other
@@ -144,16 +238,21 @@ struct process {
     _Atomic(_Atomic uint32_t *) mode; /* never NULL: the collector's, or one of our own */
     struct ring_slot *slots;
     uint32_t session;        /* recordings that this process was in */
+    _Atomic uint32_t forks;  /* between the first process with this memory and this one */
     unsigned int depth;      /* most frames of a stack: 8 .. RING_DEPTH_MOST */
     _Atomic uint32_t number; /* of this incarnation; 0: none yet */
     uint32_t parent;
     _Atomic uint32_t generation;
     _Atomic(struct thread *) threads;
     _Atomic(struct thread *) spare[SPARE_THREADS]; /* of threads that have ended */
-    struct lookup rows, stacks, modules, live, codes;
+    struct lookup rows, modules, live, codes;
+    struct numbers stacks;
     _Atomic uint64_t sampled_bytes, sampled_since; /* tick */
+    _Atomic uint32_t kept;                         /* blocks in `live` */
+    _Atomic uint64_t sampled_alive;                /* what the sampled ones of them stand for */
     _Atomic uint64_t modules_later;                /* a tick after the last module was told */
-    char ring_path[64];
+    _Atomic bool
+        devices; /* it uses one: each of its allocations is told, also where samples are taken */
 };
 
 extern struct process process __attribute__((visibility("hidden")));
@@ -169,28 +268,6 @@ static inline uint32_t process_mode(void)
 static inline bool mode_is_exact(uint32_t mode)
 {
     return (mode & ~RING_PAUSED) == RING_EXACT;
-}
-
-/* Begin to record in this thread: NULL when nothing shall be recorded now (not recorded at all, or
- * already inside, which is counted). With a thread, record_leave must follow.
- */
-struct thread *record_enter_slow(uintptr_t frame);
-
-static inline struct thread *record_enter(uintptr_t frame)
-{
-    struct thread *t = local.thread;
-
-    if (unlikely(!t || local.busy || t->session != home.session))
-        return record_enter_slow(frame);
-    local.busy = frame;
-    __asm__ volatile("" ::: "memory");
-    return t;
-}
-
-static inline void record_leave(void)
-{
-    __asm__ volatile("" ::: "memory");
-    local.busy = 0;
 }
 
 #endif

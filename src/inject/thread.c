@@ -1,4 +1,4 @@
-/* thread - see threads.h.
+/* thread - see thread.h.
  *
  * A thread's end is noticed by the last round of its key destructors. Events after that (of
  * destructors that run even later) open another ring, which the collector takes back when the
@@ -6,8 +6,12 @@
  */
 #include "inject/thread.h"
 
+#include "inject/announce.h"
 #include "inject/buffer.h"
+#include "inject/context.h"
 #include "inject/cpu.h"
+#include "inject/launch_tell.h"
+#include "inject/ownstack.h"
 #include "inject/process.h"
 #include "inject/real.h"
 #include "inject/sys.h"
@@ -16,12 +20,26 @@
 #include <pthread.h>
 #include <string.h>
 
-#define MAIN_STACK_MOST                                                                            \
-    (128u << 20) /* the kernel maps nothing else so near below the stack's top */
-
-extern void *__libc_stack_end;
+enum { NO_KEY, MAKING_KEY, KEY };
 
 static pthread_key_t key;
+static _Atomic int key_state;
+
+static void put_by(struct thread *t)
+{
+    for (unsigned int i = 0; i < SPARE_THREADS; i++) {
+        struct thread *none = NULL;
+
+        if (atomic_compare_exchange_strong(&process.spare[i], &none, t))
+            return;
+    }
+}
+
+void thread_spare(struct thread *t)
+{
+    t->session = 0;
+    put_by(t);
+}
 
 /* The value counts rounds. */
 static void thread_ends(void *rounds)
@@ -32,84 +50,30 @@ static void thread_ends(void *rounds)
         return;
     local.busy = 1;
     if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        pthread_setspecific(key, (char *)rounds + 1);
+        real.pthread_setspecific(key, (char *)rounds + 1);
         local.busy = 0;
         return;
     }
     cpu_end(t);
+    launch_tell_all(t);
     buffer_free(t, RING_THREAD_END);
     local.thread = NULL;
     local.ended = 1;
-    for (unsigned int i = 0; i < SPARE_THREADS && !local.parked; i++) {
-        struct thread *none = NULL;
-
-        if (atomic_compare_exchange_strong(&process.spare[i], &none, t))
-            break;
-    }
+    if (!local.parked)
+        put_by(t);
     local.parked = NULL;
     local.busy = 0;
 }
 
-bool thread_start(void)
+/* A libc before 2.34 has none where there are no threads; then with the first of them. */
+static bool have_key(void)
 {
-    return pthread_key_create(&key, thread_ends) == 0;
-}
+    int none = NO_KEY;
 
-static void set_stack(struct thread *t, uintptr_t low, uintptr_t high)
-{
-    if (t->stack_high && (low != t->stack_low || high != t->stack_high))
-        memset(t->memo.entries, 0, sizeof(t->memo.entries));
-    t->stack_low = low;
-    t->stack_high = high;
-}
-
-/* pthread_getattr_np allocates, which our hooks let pass, and holds a lock of the thread meanwhile. A
- * handler that interrupted malloc must not do the one, the program's own pthread_getattr_np that
- * allocates must not wait for the other: a thread whose first record is of such a kind has no known
- * stack at first.
- */
-void thread_find_stack(struct thread *t)
-{
-    uintptr_t low = UINTPTR_MAX, high = 0;
-    pthread_attr_t attr;
-    void *at;
-    size_t size;
-
-    local.ours = 1;
-    if (t->tid == sys_pid()) {
-        high = (uintptr_t)__libc_stack_end + 16;
-        low = high - MAIN_STACK_MOST;
-    } else if (!local.quiet && !local.asks && !sys_silent &&
-               real_now()->pthread_getattr_np(pthread_self(), &attr) == 0) {
-        if (pthread_attr_getstack(&attr, &at, &size) == 0) {
-            low = (uintptr_t)at;
-            high = (uintptr_t)at + size;
-        }
-        pthread_attr_destroy(&attr);
-    }
-    local.ours = 0;
-    set_stack(t, low, high);
-}
-
-EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
-{
-    uint8_t before = local.asks;
-    int result;
-
-    local.asks = 1;
-    result = real_now()->pthread_getattr_np(thread, attr);
-    local.asks = before;
-    return result;
-}
-
-static void announce(struct thread *t)
-{
-    uint64_t words[3] = {
-        t->stack_low, t->stack_high > t->stack_low ? t->stack_high - t->stack_low : 0, t->creator};
-
-    process_announce(t);
-    buffer_now(t);
-    buffer_put(t, buffer_word(RING_THREAD, 0, (uintptr_t)t->tid), words, 3, NULL, 0);
+    if (atomic_compare_exchange_strong(&key_state, &none, MAKING_KEY))
+        atomic_store(&key_state,
+                     real_now()->pthread_key_create(&key, thread_ends) == 0 ? KEY : NO_KEY);
+    return atomic_load(&key_state) == KEY;
 }
 
 static struct thread *take_spare(void)
@@ -128,7 +92,7 @@ static struct thread *make(void)
     struct thread *t = sys_memory(sizeof(*t));
 
     if (!t) {
-        atomic_fetch_add(&process.control->no_slot, 1);
+        buffer_refused();
         return NULL;
     }
     t->tid = sys_tid();
@@ -168,34 +132,45 @@ bool thread_follow(void)
         return false;
     }
     local.thread = t;
-    announce(t);
+    announce_thread(t);
     cpu_begin(t);
     return true;
 }
 
-struct thread *thread_new(void)
+/* Memory that another thread has left, with its ring if that is of this recording. */
+static struct thread *take_over(void)
 {
     struct thread *t = sys_silent ? NULL : take_spare();
 
-    if (!t) {
-        t = make();
-    } else if (t->session == home.session) {
+    if (!t)
+        return make();
+    if (t->session == home.session) {
         t->tid = sys_tid();
         atomic_store(&t->slot->tid, (uint32_t)t->tid);
-    } else {
-        t = move(t) ? t : NULL;
+        return t;
     }
+    if (move(t))
+        return t;
+    thread_spare(t);
+    return NULL;
+}
+
+struct thread *thread_new(void)
+{
+    struct thread *t = buffer_may_open() ? take_over() : NULL;
+
     if (!t)
         return NULL;
     t->creator = local.birth ? local.birth->creator : 0;
     if (local.birth && local.birth->stack_low)
-        set_stack(t, local.birth->stack_low, local.birth->stack_high);
+        ownstack_set(t, local.birth->stack_low, local.birth->stack_high);
     else
-        thread_find_stack(t);
-    if (!local.ended)
-        pthread_setspecific(key, (void *)1);
+        ownstack_find(t);
+    if (!local.ended && have_key())
+        real.pthread_setspecific(key, (void *)1);
     local.thread = t;
-    announce(t);
+    context_begin(t);
+    announce_thread(t);
     cpu_begin(t);
     return t;
 }
@@ -203,10 +178,10 @@ struct thread *thread_new(void)
 bool thread_reopen(struct thread *t)
 {
     t->tid = sys_tid();
-    local.thread = t;
     if (!buffer_open(t, process_number()))
         return false;
-    announce(t);
+    local.thread = t;
+    announce_thread(t);
     cpu_begin(t);
     return true;
 }

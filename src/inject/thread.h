@@ -4,18 +4,16 @@
 
 #include "inject/state.h"
 
-bool thread_start(void); /* once per process */
-
 /* The state of this thread, new or left by another; NULL when there is no ring for it. */
 struct thread *thread_new(void);
-
-/* Find the bounds of the thread's own stack, where that could not be done at its first record. */
-void thread_find_stack(struct thread *t);
 
 /* The process may have joined another recording: go on there. False: there is no ring for us. */
 bool thread_follow(void);
 
 /* A forked child goes on with the only thread it has, in a ring of its own. */
 bool thread_reopen(struct thread *t);
+
+/* Put its memory by for a thread to come: it has no ring. */
+void thread_spare(struct thread *t);
 
 #endif

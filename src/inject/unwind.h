@@ -5,10 +5,10 @@
 #include "inject/state.h"
 
 /* The stack of the call, or 0 (too many stacks). Never faults, never allocates, keeps errno. */
-uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
 /* The same for a thread that a signal interrupted, where the registers are not those of a call. */
-uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
 /* Modules may have gone: what the thread remembers of them is void. */
 void unwind_forget(struct thread *t);

@@ -5,17 +5,13 @@
 
 #include "inject/cfi.h"
 #include "inject/modules.h"
+#include "inject/path.h"
 #include "inject/sys.h"
 
 #include <string.h>
 #include <sys/uio.h>
 
 #define STEPS_MOST 65536
-
-/* In a signal frame, from the CFA of the handler: ucontext's registers. */
-#define SIGNAL_RBP 120
-#define SIGNAL_RSP 160
-#define SIGNAL_RIP 168
 
 static OUTLINE uint32_t row_of(struct thread *t, uintptr_t pc)
 {
@@ -70,11 +66,7 @@ void walk_start(struct walk *w, struct thread *t, struct caller c)
 {
     w->thread = t;
     w->at = c;
-    w->rbp_from = 0;
-    w->rbp_noted = w->needs_rbp = false;
     w->kept = true;
-    w->words = 0;
-    w->base = c.sp;
     look_at(w, c.sp);
 }
 
@@ -86,90 +78,87 @@ static inline bool load(const struct walk *w, uintptr_t at, uintptr_t *value)
     return true;
 }
 
-static inline void note(struct walk *w, uintptr_t at, uintptr_t value)
+static inline void use_fp(struct walk *w)
 {
-    if (!w->kept)
-        return;
-    if (w->words == w->most) {
-        w->kept = false;
-        return;
-    }
-    w->offsets[w->words] = (uint32_t)(at - w->base);
-    w->values[w->words++] = value;
+    if (w->step)
+        w->step->uses_fp = true;
 }
 
-static inline void note_rbp(struct walk *w)
+static inline bool take_fp(struct walk *w, uintptr_t at)
 {
-    if (!w->rbp_from)
-        w->needs_rbp = true;
-    else if (!w->rbp_noted)
-        note(w, w->rbp_from, w->at.rbp);
-    w->rbp_noted = true;
-}
-
-static inline bool take_rbp(struct walk *w, uintptr_t at)
-{
-    if (!load(w, at, &w->at.rbp))
+    if (!load(w, at, &w->at.fp))
         return false;
-    w->rbp_from = at;
-    w->rbp_noted = false;
+    if (w->step)
+        w->step->fp_at = at;
     return true;
 }
 
 /* The return address of the frame whose CFA is known, and all else that changes with it. */
-static inline enum walk_step leave(struct walk *w, uintptr_t cfa, int rbp)
+static inline enum walk_step leave(struct walk *w, uintptr_t cfa, int fp)
 {
     uintptr_t pc;
 
-    if (unlikely(cfa <= w->at.sp || !load(w, cfa - 8, &pc)))
+    if (unlikely(cfa <= w->at.sp || !load(w, cfa + (uintptr_t)ARCH_RETURN_OFFSET, &pc)))
         return WALK_CUT;
-    note(w, cfa - 8, pc);
-    if (rbp == CFI_RBP_AT_RBP) {
-        note_rbp(w);
-        if (!take_rbp(w, w->at.rbp))
+    if (fp == CFI_FP_AT_FP) {
+        use_fp(w);
+        if (!take_fp(w, w->at.fp))
             return WALK_CUT;
-    } else if (rbp != CFI_RBP_KEPT && !take_rbp(w, cfa + (uintptr_t)(intptr_t)(rbp * 8))) {
+    } else if (fp != CFI_FP_KEPT && !take_fp(w, cfa + (uintptr_t)(intptr_t)(fp * 8))) {
         return WALK_CUT;
     }
-    if (!pc)
-        return WALK_END;
-    w->at.pc = pc;
+    if (w->step)
+        w->step->pc_at = cfa + (uintptr_t)ARCH_RETURN_OFFSET;
     w->at.sp = cfa;
-    return WALK_CALLER;
+    w->at.pc = pc;
+    return pc ? WALK_CALLER : WALK_END;
 }
 
 /* The kernel saved all registers; the interrupted instruction is not a call, so name the one after. */
 static enum walk_step leave_signal(struct walk *w)
 {
-    uintptr_t s = w->at.sp, pc, sp, rbp;
+    uintptr_t s = w->at.sp, pc, sp, fp;
 
-    if (!load(w, s + SIGNAL_RBP, &rbp) || !load(w, s + SIGNAL_RSP, &sp) ||
-        !load(w, s + SIGNAL_RIP, &pc) || !pc)
+    w->step = NULL;
+    if (!load(w, s + ARCH_SIGNAL_FP, &fp) || !load(w, s + ARCH_SIGNAL_SP, &sp) ||
+        !load(w, s + ARCH_SIGNAL_PC, &pc) || !pc)
         return WALK_CUT;
     w->kept = false;
-    w->at = (struct caller){pc + 1, sp, rbp};
+    w->at = (struct caller){pc + 1, sp, fp};
     look_at(w, sp);
     return WALK_CALLER;
+}
+
+/* What a guess has read, believed or not. */
+static void note_guess(struct walk *w, uintptr_t frame, uintptr_t next, uintptr_t pc)
+{
+    w->at = (struct caller){pc, next, w->at.fp};
+    if (w->step) {
+        w->step->cfa_at = frame;
+        w->step->pc_at = frame + 8;
+    }
 }
 
 /* No unwind data: a frame pointer is believed when it and the next one lie further up this stack. */
 static enum walk_step guess(struct walk *w)
 {
-    uintptr_t frame = w->at.rbp, pc, next;
+    uintptr_t frame = w->at.fp, pc, next;
 
-    if (!frame) { /* how the ABI marks the outermost frame */
-        note_rbp(w);
+    use_fp(w);
+    if (!frame) /* how the ABI marks the outermost frame */
         return WALK_END;
-    }
     if (frame < w->at.sp || !load(w, frame, &next) || !load(w, frame + 8, &pc))
         return WALK_CUT;
-    if (pc < 4096 || pc >> 47 || (next && (next <= frame || next >= w->high)))
+    if (pc < ARCH_PAGE_LEAST || pc >> ARCH_ADDRESS_BITS ||
+        (next && (next <= frame || next >= w->high))) {
+        note_guess(w, frame, next, pc);
         return WALK_CUT;
-    note_rbp(w);
-    note(w, frame + 8, pc);
-    take_rbp(w, frame);
+    }
+    take_fp(w, frame);
+    if (w->step)
+        w->step->pc_at = frame + 8;
     w->at.pc = pc;
-    w->at.sp = frame + 16;
+    w->at.sp = frame + ARCH_LINK_BYTES;
     return WALK_GUESSED;
 }
 
@@ -179,17 +168,18 @@ enum walk_step walk_step(struct walk *w)
     uintptr_t cfa;
 
     switch (cfi_type(row)) {
-    case CFI_RSP:
-        return leave(w, w->at.sp + (uintptr_t)cfi_offset(row), cfi_rbp(row));
-    case CFI_RBP:
-        note_rbp(w);
-        return leave(w, w->at.rbp + (uintptr_t)cfi_offset(row), cfi_rbp(row));
+    case CFI_SP:
+        return leave(w, w->at.sp + (uintptr_t)cfi_offset(row), cfi_fp(row));
+    case CFI_FP:
+        use_fp(w);
+        return leave(w, w->at.fp + (uintptr_t)cfi_offset(row), cfi_fp(row));
     case CFI_DEREF:
-        note_rbp(w);
-        if (!load(w, w->at.rbp + (uintptr_t)cfi_offset(row), &cfa))
+        use_fp(w);
+        if (!load(w, w->at.fp + (uintptr_t)cfi_offset(row), &cfa))
             return WALK_CUT;
-        note(w, w->at.rbp + (uintptr_t)cfi_offset(row), cfa);
-        return leave(w, cfa, cfi_rbp(row));
+        if (w->step)
+            w->step->cfa_at = w->at.fp + (uintptr_t)cfi_offset(row);
+        return leave(w, cfa, cfi_fp(row));
     case CFI_SIGNAL:
         return leave_signal(w);
     case CFI_END:
@@ -212,25 +202,91 @@ static size_t join_ends(uint64_t *frames, size_t inner, const uint64_t *outer, s
     return inner;
 }
 
-size_t walk_frames(struct walk *w, size_t count, unsigned int depth)
-{
-    uint64_t *frames = w->thread->frames, *outer = w->thread->outer;
-    size_t room = depth / 4, inner = depth - room, seen = 0;
-    enum walk_step step = WALK_CALLER;
-    uint64_t frame;
+struct frames { /* those that are kept of a walk: the innermost, and the outermost in a ring */
+    uint64_t *inner, *outer;
+    size_t count, most, room, seen;
+};
 
+static inline void put_frame(struct frames *f, uint64_t frame)
+{
+    if (f->count < f->most)
+        f->inner[f->count++] = frame;
+    else
+        f->outer[f->seen++ % f->room] = frame;
+}
+
+static void take_rest(struct frames *f, const struct path_step *s, size_t count)
+{
+    for (const struct path_step *end = s + count; s < end; s++)
+        if (s->frame)
+            put_frame(f, s->frame);
+}
+
+/* One step, with what it read. */
+static enum walk_step step_noted(struct walk *w)
+{
+    enum walk_step step;
+
+    w->step = path_leave(w->thread, &w->at);
+    step = walk_step(w);
+    if (w->step) {
+        w->step->to = w->at;
+        w->step->frame = step > WALK_CUT
+                           ? w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0)
+                           : 0;
+    }
+    return step;
+}
+
+/* On the thread's own stack: as far as the last walk was there as well. */
+static enum walk_step walk_own(struct walk *w, struct frames *f)
+{
+    struct thread *t = w->thread;
+    const struct path_step *joined = NULL;
+    enum walk_step step = WALK_CALLER;
+    size_t count;
+
+    path_begin(t);
     for (unsigned int i = 0; i < STEPS_MOST; i++) {
-        step = walk_step(w);
+        joined = path_join(t, &w->at, &count);
+        if (joined) {
+            take_rest(f, joined, count);
+            step = t->path.cut ? WALK_CUT : WALK_END;
+            break;
+        }
+        step = step_noted(w);
         if (step <= WALK_CUT)
             break;
-        frame = w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0);
-        if (count < inner)
-            frames[count++] = frame;
-        else
-            outer[seen++ % room] = frame;
+        put_frame(f, w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0));
+        if (!w->step)
+            break; /* it has left its stack, or has too many frames */
     }
-    count = join_ends(frames, count, outer, room, seen);
+    if (step <= WALK_CUT && (joined || w->step))
+        path_end(t, joined, step == WALK_CUT);
+    else
+        path_forget(t);
+    w->step = NULL;
+    return step;
+}
+
+size_t walk_frames(struct walk *w, size_t count, unsigned int depth)
+{
+    struct thread *t = w->thread;
+    struct frames f = {.inner = t->frames,
+                       .outer = t->outer,
+                       .count = count,
+                       .most = depth - depth / 4,
+                       .room = depth / 4};
+    bool own = w->bias == 0 && w->at.sp >= t->stack_low && w->at.sp < t->stack_high;
+    enum walk_step step = own ? walk_own(w, &f) : WALK_CALLER;
+
+    for (unsigned int i = 0; i < STEPS_MOST && step > WALK_CUT; i++) {
+        step = walk_step(w);
+        if (step > WALK_CUT)
+            put_frame(&f, w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0));
+    }
+    count = join_ends(t->frames, f.count, t->outer, f.room, f.seen);
     if (step != WALK_END)
-        frames[count++] = RING_FRAME_CUT;
+        t->frames[count++] = RING_FRAME_CUT;
     return count;
 }

@@ -1,4 +1,4 @@
-/* walk - one stack, frame by frame. What it read is noted so that memo can check it next time. */
+/* walk - one stack, frame by frame. What it read is kept by path. */
 #ifndef INJECT_WALK_H
 #define INJECT_WALK_H
 
@@ -9,14 +9,8 @@ struct walk {
     struct caller at;    /* the frame we stand in */
     uintptr_t low, high; /* the stack that may be read */
     intptr_t bias;       /* add to an address on it: where to read it */
-    uintptr_t rbp_from;  /* where rbp was read; 0: it is still the caller's register */
-    bool rbp_noted;
-    /* for memo: offsets from `base`, values; kept is false when the walk cannot be repeated so */
-    uintptr_t base;
-    uint32_t *offsets;
-    uint64_t *values;
-    unsigned int words, most;
-    bool kept, needs_rbp;
+    bool kept; /* it was on the thread's own stack all the time, so that it can be repeated */
+    struct path_step *step; /* to be filled by the step under way; NULL: nobody asks */
 };
 
 enum walk_step { WALK_END, WALK_CUT, WALK_CALLER, WALK_GUESSED };

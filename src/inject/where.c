@@ -1,15 +1,14 @@
 /* where - see where.h. Code is read only where the loader has put it: that is mapped and readable. */
 #include "inject/where.h"
+#include "inject/objects.h"
 
+#include "arch/arch.h"
 #include "inject/cfi.h"
 #include "inject/python.h"
 #include "inject/real.h"
 
 #include <dlfcn.h>
 #include <string.h>
-
-#define PAGE 4096u
-#define SYSCALL "\x0f\x05"
 
 static uintptr_t copy_low, copy_high; /* of the memmove in use, which is memcpy as well */
 
@@ -22,37 +21,34 @@ void where_start(void)
 
 static bool is_known(uintptr_t pc)
 {
-    struct dl_find_object o;
+    struct object o;
 
-    return _dl_find_object((void *)pc, &o) == 0;
+    return objects_find((const void *)pc, &o);
 }
 
 bool where_after_call(uintptr_t pc)
 {
-    return pc % PAGE >= 2 && is_known(pc) && !memcmp((const char *)pc - 2, SYSCALL, 2);
+    return pc % ARCH_PAGE_LEAST >= ARCH_SYSTEM_CALL_BYTES && is_known(pc) &&
+           arch_is_system_call((const char *)pc - ARCH_SYSTEM_CALL_BYTES);
 }
 
 bool where_at_call(uintptr_t pc)
 {
-    return pc % PAGE <= PAGE - 2 && is_known(pc) && !memcmp((const char *)pc, SYSCALL, 2);
+    return pc % ARCH_PAGE_LEAST <= ARCH_PAGE_LEAST - ARCH_SYSTEM_CALL_BYTES && is_known(pc) &&
+           arch_is_system_call((const char *)pc);
 }
 
-/* Libraries that the interpreter itself works with. We are one while a hook passes a call on. */
-static bool is_common(const struct link_map *map)
+/* We are, while a hook passes a call on. */
+static bool is_ours(const struct link_map *map)
 {
-    static const char *const names[] = {"libc.so.", "libm.so.", "ld-linux-", "linux-vdso.",
-                                        "libtidemark."};
     const char *base = strrchr(map->l_name, '/');
 
-    base = base ? base + 1 : map->l_name;
-    for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strncmp(base, names[i], strlen(names[i])))
-            return true;
-    return false;
+    return !strncmp(base ? base + 1 : map->l_name, "libtidemark.", 12);
 }
 
 /* What the interpreter does for an instruction is Python's; what a function does that it calls is
- * not, even if that is a part of the interpreter.
+ * not, even if that is a part of the interpreter. Nor is what libc does, whoever calls it: x + x
+ * copies the same bytes in the same way as x.__add__(x).
  */
 static bool is_python(struct thread *t, uintptr_t pc, const struct link_map *map)
 {
@@ -60,17 +56,16 @@ static bool is_python(struct thread *t, uintptr_t pc, const struct link_map *map
 
     if (!p.python)
         return false;
-    return p.in_eval || (!p.calling && (p.in_module || (map && is_common(map))));
+    return p.in_eval || (!p.calling && (p.in_module || (map && is_ours(map))));
 }
 
-unsigned int where_sort(struct thread *t, uintptr_t pc)
+unsigned int where_kind(struct thread *t, uintptr_t pc)
 {
-    struct dl_find_object o;
-    bool known = _dl_find_object((void *)pc, &o) == 0;
+    struct object o;
+    bool known = objects_find((const void *)pc, &o);
     unsigned int copies = pc >= copy_low && pc < copy_high ? RING_CPU_COPY : 0u;
 
     if (where_after_call(pc) || where_at_call(pc)) /* there when the call is made again */
         return RING_CPU_SYSTEM;
-    return copies |
-           (is_python(t, pc, known ? o.dlfo_link_map : NULL) ? RING_CPU_PYTHON : RING_CPU_NATIVE);
+    return copies | (is_python(t, pc, known ? o.map : NULL) ? RING_CPU_PYTHON : RING_CPU_NATIVE);
 }

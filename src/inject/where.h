@@ -14,6 +14,6 @@ bool where_at_call(uintptr_t pc);
 /* Of an interrupted instruction: enum ring_cpu and its flags. In the handler, after
  * unwind_interrupted.
  */
-unsigned int where_sort(struct thread *t, uintptr_t pc);
+unsigned int where_kind(struct thread *t, uintptr_t pc);
 
 #endif

@@ -1,0 +1,343 @@
+/* device - see device.h: what a call meant, told once it is known whether it was carried out. */
+#include "inject/device.h"
+
+#include "inject/buffer.h"
+#include "inject/launches.h"
+#include "inject/process.h"
+#include "inject/record.h"
+#include "inject/sys.h"
+#include "inject/unwind.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef uintptr_t words_function(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                 uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+
+static uintptr_t pass(uintptr_t real, const uintptr_t *a)
+{
+    return ((words_function *)real)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9],
+                                    a[10], a[11]);
+}
+
+/* What the library calls of itself, and what we ask it, is no call of the program. */
+static uintptr_t pass_alone(uintptr_t real, const uintptr_t *a)
+{
+    uintptr_t result;
+
+    local.device++;
+    result = pass(real, a);
+    local.device--;
+    return result;
+}
+
+static bool is_done(uintptr_t result)
+{
+    return (uint32_t)result == 0;
+}
+
+/* ---- records ---- */
+
+struct event {
+    enum ring_space what;
+    const struct device_call *call;
+    const struct device_vendor *vendor;
+    uint64_t handle, bytes, when, owner;
+    uint8_t kind;
+    uint32_t device;
+    char called[DEVICE_TEXT]; /* empty: the name of the call */
+};
+
+static struct thread *enter(enum ring_space what, uintptr_t frame)
+{
+    uint32_t mode = process_mode();
+    struct thread *t = NULL;
+    bool fresh = what == RING_SPACE_ALLOC || what == RING_SPACE_FAILED;
+
+    if ((mode & RING_PAUSED && fresh) || local.muted)
+        return NULL;
+    mode &= ~RING_PAUSED;
+    local.quiet = 1; /* until leave */
+    if (mode != RING_OFF && mode != RING_NO_HEAP)
+        t = record_enter(frame);
+    if (t)
+        buffer_now(t);
+    else
+        local.quiet = 0;
+    return t;
+}
+
+static uint64_t now(void)
+{
+    return sys_silent ? 0 : sys_now_ns() - process.control->origin_ns;
+}
+
+/* All texts are of our own tables, and short. */
+static size_t append(char *to, size_t at, const char *text)
+{
+    size_t bytes = strlen(text);
+
+    memcpy(to + at, text, bytes);
+    return at + bytes;
+}
+
+#define NAME_MOST 32
+
+/* The name of the space, then of the call; how long the first is. */
+static size_t put_names(char *to, const struct event *e, size_t *all)
+{
+    const struct device_vendor *v = e->vendor;
+    char number[SYS_DIGITS];
+    size_t at = append(to, 0, e->kind == 0 ? v->device : e->kind == 1 ? v->pinned : v->shared);
+
+    if (e->kind == 0) {
+        sys_number(number, (int)(e->device & INT32_MAX));
+        at = append(to, at, ":");
+        at = append(to, at, number);
+    }
+    *all = append(to, at, *e->called ? e->called : e->call->name);
+    return at;
+}
+
+static void put(const struct event *e, struct caller c)
+{
+    int kept = errno;
+    struct thread *t = enter(e->what, c.sp);
+    unsigned int class = e->vendor->number << RING_SPACE_CLASS_BITS | e->call->class;
+    uint64_t words[6] = {e->handle, e->bytes, e->kind, e->when, e->owner, 0};
+    char text[NAME_MOST + SYS_DIGITS + DEVICE_TEXT];
+    size_t all = 0, part = 0;
+
+    if (t) {
+        if (e->what == RING_SPACE_ALLOC || e->what == RING_SPACE_FAILED) {
+            words[2] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
+            part = put_names(text, e, &all);
+        }
+        words[3] = words[3] ? words[3] : now();
+        words[5] = (uint64_t)all << 32 | part;
+        buffer_put(t, buffer_word(RING_SPACE, class << 3 | e->what, 0), words, 6, text, all);
+        record_leave();
+        local.quiet = 0;
+    }
+    errno = kept;
+}
+
+/* ---- what a call meant ---- */
+
+static uint32_t current_device(const struct device_library *l)
+{
+    int number = 0;
+
+    local.device++;
+    if (l->helpers[DEVICE_CURRENT])
+        ((int (*)(int *))l->helpers[DEVICE_CURRENT])(&number);
+    local.device--;
+    return (uint32_t)number;
+}
+
+static uint64_t current_owner(const struct device_library *l)
+{
+    void *owner = NULL;
+
+    local.device++;
+    if (l->helpers[DEVICE_OWNER])
+        ((int (*)(void **))l->helpers[DEVICE_OWNER])(&owner);
+    local.device--;
+    return (uintptr_t)owner;
+}
+
+static uint64_t owner_of(const struct device_call *call, const struct device_library *l,
+                         const uintptr_t *a)
+{
+    if (call->owner < 0)
+        return 0;
+    if (l->vendor->by_device)
+        return 1 + (uint64_t)current_device(l);
+    return call->owner ? a[call->owner - 1] : current_owner(l);
+}
+
+static uint64_t bytes_of(const struct device_call *call, const uintptr_t *a, bool done)
+{
+    return call->bytes ? call->bytes(a, done) : call->size < 0 ? 0 : a[call->size];
+}
+
+struct outcome {
+    bool done;
+    uint64_t handle, status;
+};
+
+static struct outcome outcome_of(const struct device_call *call, const uintptr_t *a,
+                                 uintptr_t result)
+{
+    bool done = call->returns ? result != 0 : is_done(result);
+
+    if (!call->returns)
+        return (struct outcome){done, done ? *(const uintptr_t *)a[call->handle] : 0,
+                                (uint32_t)result};
+    return (struct outcome){done, result,
+                            call->at < 0 || done ? 0 : *(const uint32_t *)a[call->at]};
+}
+
+static bool is_made(const struct device_call *call, struct device_library *l, const uintptr_t *a,
+                    struct event *e)
+{
+    bool made = true;
+
+    local.device++;
+    if (call->made)
+        made = call->made(l, a, e->handle, &e->bytes);
+    local.device--;
+    return made && e->handle && e->bytes;
+}
+
+static void allocated(const struct device_call *call, struct device_library *l, const uintptr_t *a,
+                      uintptr_t result, struct caller c)
+{
+    struct outcome o = outcome_of(call, a, result);
+    struct event e = {.what = o.done ? RING_SPACE_ALLOC : RING_SPACE_FAILED,
+                      .call = call,
+                      .vendor = l->vendor,
+                      .kind = call->kind,
+                      .handle = o.handle};
+
+    e.bytes = bytes_of(call, a, o.done);
+    if (o.done && !is_made(call, l, a, &e))
+        return;
+    if (call->place)
+        call->place(l, a, &e.kind, &e.device, e.called);
+    else if (call->kind == 0)
+        e.device = call->device ? (uint32_t)a[call->device - 1] : current_device(l);
+    e.owner = o.done ? owner_of(call, l, a) : o.status;
+    put(&e, c);
+}
+
+static uintptr_t on_alloc(const struct device_call *call, struct device_library *l, uintptr_t real,
+                          const uintptr_t *given, struct caller c)
+{
+    uintptr_t a[DEVICE_WORDS], result;
+    uint32_t status = 0;
+    int kept;
+
+    memcpy(a, given, sizeof(a));
+    if (call->returns && call->at >= 0 && !a[call->at])
+        a[call->at] = (uintptr_t)&status; /* the program does not ask for it, but we do */
+    result = pass_alone(real, a);
+    kept = errno;
+    allocated(call, l, a, result, c);
+    errno = kept;
+    return result;
+}
+
+/* Frees and their kin have the time from before the call, and are told if it was carried out: see
+ * collect/spaces.h.
+ */
+static uintptr_t on_end(const struct device_call *call, struct device_library *l, uintptr_t real,
+                        const uintptr_t *a, struct caller c)
+{
+    struct event e = {.what = RING_SPACE_FREE, .call = call, .vendor = l->vendor, .when = now()};
+    uintptr_t result = pass_alone(real, a);
+    bool tell = call->returns || is_done(result); /* returns: nothing, so it was carried out */
+
+    switch (call->does) {
+    case DEVICE_FREES:
+        e.handle = a[call->handle];
+        tell = tell && e.handle;
+        break;
+    case DEVICE_UNMAPS:
+        e.what = RING_SPACE_LET_GO;
+        e.handle = a[call->at];
+        e.bytes = call->size < 0 ? 1 : a[call->size];
+        break;
+    case DEVICE_ENDS:
+        e.what = RING_SPACE_GONE;
+        e.owner = owner_of(call, l, a);
+        break;
+    default:
+        e.what = RING_SPACE_GONE;
+        local.device++;
+        tell = tell && call->ended(l, a, &e.owner);
+        local.device--;
+    }
+    if (tell)
+        put(&e, c);
+    return result;
+}
+
+/* It is held by one more: where it is mapped, or who has its handle as well. */
+static uintptr_t on_hold(const struct device_call *call, const struct device_library *l,
+                         uintptr_t real, const uintptr_t *a, struct caller c)
+{
+    struct event e = {.what = RING_SPACE_HOLD, .call = call, .vendor = l->vendor};
+    uintptr_t result = pass_alone(real, a);
+
+    if (!is_done(result))
+        return result;
+    e.handle = call->does == DEVICE_MAPS ? a[call->handle] : *(const uintptr_t *)a[call->handle];
+    if (call->does == DEVICE_MAPS) {
+        e.owner = a[call->at];
+        e.bytes = a[call->size];
+    }
+    put(&e, c);
+    return result;
+}
+
+static uintptr_t on_find(const struct device_call *call, struct device_library *l, uintptr_t real,
+                         const uintptr_t *a)
+{
+    uintptr_t result = pass_alone(real, a), *found = (uintptr_t *)a[call->at];
+
+    if (is_done(result) && found && *found && a[call->handle])
+        *found = device_found(l, (const char *)a[call->handle],
+                              call->size ? (unsigned int)a[call->size] : 0, *found);
+    return result;
+}
+
+static uintptr_t on_launch(const struct device_call *call, struct device_library *l, uintptr_t real,
+                           const uintptr_t *a, struct caller c)
+{
+    uintptr_t result = pass_alone(real, a);
+
+    if (is_done(result) && launches_wanted())
+        launches_count(call, l, a, c);
+    return result;
+}
+
+static uintptr_t on_say(const struct device_call *call, const struct device_library *l,
+                        uintptr_t real, const uintptr_t *a)
+{
+    uintptr_t result = pass_alone(real, a);
+
+    device_said(call, l->vendor, a, result);
+    return result;
+}
+
+void device_died(const struct device_vendor *v, const struct device_call *call, uint64_t handle)
+{
+    const struct event e = {.what = RING_SPACE_FREE, .call = call, .vendor = v, .handle = handle};
+
+    put(&e, CALLER());
+}
+
+uintptr_t device_called(const struct device_call *call, struct device_library *l, uintptr_t real,
+                        const uintptr_t *a, struct caller c)
+{
+    if (local.device)
+        return pass(real, a);
+    if (call->does == DEVICE_FINDS)
+        return on_find(call, l, real, a);
+    if (!process_recorded())
+        return pass(real, a);
+    switch (call->does) {
+    case DEVICE_ALLOCATES:
+        return on_alloc(call, l, real, a, c);
+    case DEVICE_MAPS:
+    case DEVICE_HOLDS:
+        return on_hold(call, l, real, a, c);
+    case DEVICE_LAUNCHES:
+        return on_launch(call, l, real, a, c);
+    case DEVICE_SAYS:
+        return on_say(call, l, real, a);
+    default:
+        return on_end(call, l, real, a, c);
+    }
+}

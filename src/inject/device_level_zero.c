@@ -1,0 +1,86 @@
+/* device_level_zero - oneAPI's Level Zero. Devices are handles there: they are numbered in the order in
+ * which a program first allocates on them.
+ */
+#include "inject/device.h"
+
+#include <stdatomic.h>
+
+enum { POINTER, PHYSICAL };         /* classes of handles */
+enum { ON_DEVICE, PINNED, SHARED }; /* kinds of spaces */
+
+#define DEVICES 64
+
+static uint32_t number_of(uintptr_t handle)
+{
+    static _Atomic uintptr_t seen[DEVICES];
+    uint32_t i = 0;
+
+    for (; i + 1 < DEVICES; i++) {
+        uintptr_t there = 0;
+
+        if (atomic_load(&seen[i]) == handle ||
+            atomic_compare_exchange_strong(&seen[i], &there, handle) || there == handle)
+            break;
+    }
+    return i;
+}
+
+static void device_place(struct device_library *l, const uintptr_t *a, uint8_t *kind,
+                         uint32_t *device, char *text)
+{
+    (void)l, (void)kind, (void)text;
+    *device = number_of(a[4]);
+}
+
+static void physical_place(struct device_library *l, const uintptr_t *a, uint8_t *kind,
+                           uint32_t *device, char *text)
+{
+    (void)l, (void)kind, (void)text;
+    *device = number_of(a[1]);
+}
+
+/* ze_physical_mem_desc_t: its type, what is chained to it, flags, bytes. */
+static uint64_t physical_bytes(const uintptr_t *a, bool done)
+{
+    const struct {
+        uint32_t type;
+        const void *next;
+        uint32_t flags;
+        size_t bytes;
+    } *d = (const void *)a[2];
+
+    (void)done;
+    return d->bytes;
+}
+
+// clang-format off
+static const struct device_call calls[] = {
+    {.name = "zeMemAllocDevice", .does = DEVICE_ALLOCATES, .size = 2, .handle = 5, .owner = 1,
+     .place = device_place},
+    {.name = "zeMemAllocShared", .does = DEVICE_ALLOCATES, .size = 3, .handle = 6, .owner = 1,
+     .kind = SHARED},
+    {.name = "zeMemAllocHost", .does = DEVICE_ALLOCATES, .size = 2, .handle = 4, .owner = 1,
+     .kind = PINNED},
+    {.name = "zeMemFree", .does = DEVICE_FREES, .handle = 1},
+    {.name = "zeMemFreeExt", .does = DEVICE_FREES, .handle = 2},
+    {.name = "zePhysicalMemCreate", .does = DEVICE_ALLOCATES, .class = PHYSICAL, .handle = 3,
+     .owner = 1, .bytes = physical_bytes, .place = physical_place},
+    {.name = "zePhysicalMemDestroy", .does = DEVICE_FREES, .class = PHYSICAL, .handle = 1},
+    {.name = "zeContextDestroy", .does = DEVICE_ENDS, .owner = 1},
+    {.name = "zeDriverGetExtensionFunctionAddress", .does = DEVICE_FINDS, .handle = 1, .at = 2},
+    {.name = "zeCommandListAppendLaunchKernel", .does = DEVICE_LAUNCHES},
+    {.name = "zeCommandListAppendLaunchCooperativeKernel", .does = DEVICE_LAUNCHES},
+};
+// clang-format on
+
+static const char *const files[] = {"libze_loader.so", NULL};
+
+const struct device_vendor device_level_zero = {
+    .files = files,
+    .device = "level-zero",
+    .pinned = "level-zero-host",
+    .shared = "level-zero-shared",
+    .calls = calls,
+    .count = sizeof(calls) / sizeof(calls[0]),
+    .number = 2,
+};

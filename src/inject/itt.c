@@ -1,0 +1,127 @@
+/* itt - Intel's tracing, whose static part programs have in themselves: at its first call it loads the library
+ * that INTEL_LIBITTNOTIFY64 names, and hands it the list of its functions to be filled.
+ */
+#include "inject/process.h"
+#include "inject/ranges.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct itt_id {
+    unsigned long long parts[3];
+};
+
+struct itt_function {
+    const char *name;
+    void **place;
+    void *first, *none; /* what stands there before, and where nobody listens */
+    int group;
+};
+
+struct itt_global { /* as far as it is used */
+    unsigned char magic[8];
+    unsigned long version[3];
+    volatile long initialized[3];
+    pthread_mutex_t mutex;
+    void *library, *on_error;
+    const char **path;
+    struct itt_function *functions; /* up to one without a name */
+};
+
+static const unsigned char magic[8] = {0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30};
+
+/* ---- its functions ---- */
+
+#define DOMAINS 64
+
+struct itt_domain {
+    volatile int enabled;
+    const char *name;
+    const void *wide;
+    int extra;
+    void *more[2];
+};
+
+/* Of whom it is makes no difference to us: the first ones are told apart. */
+static struct itt_domain *domain_create(const char *name)
+{
+    static struct itt_domain domains[DOMAINS];
+    static _Atomic unsigned int used;
+    unsigned int i = atomic_fetch_add(&used, 1);
+    struct itt_domain *d = &domains[i < DOMAINS ? i : DOMAINS - 1];
+    const struct ranges_name *kept = ranges_name(name);
+
+    d->name = kept ? kept->text : "";
+    d->enabled = 1;
+    return d;
+}
+
+static const struct ranges_name *string_handle_create(const char *text)
+{
+    return ranges_name(text);
+}
+
+static void task_begin(const void *domain, struct itt_id id, struct itt_id parent,
+                       const struct ranges_name *name)
+{
+    (void)domain, (void)id, (void)parent;
+    ranges_push(name ? name->text : NULL);
+}
+
+static void task_end(const void *domain)
+{
+    (void)domain;
+    ranges_pop();
+}
+
+static void marker(const void *domain, struct itt_id id, const struct ranges_name *name, int scope)
+{
+    (void)domain, (void)id, (void)scope;
+    ranges_mark(name ? name->text : NULL, 0);
+}
+
+static void frame_begin(const void *domain, const struct itt_id *id)
+{
+    (void)domain, (void)id;
+    ranges_push("frame");
+}
+
+static void frame_end(const void *domain, const struct itt_id *id)
+{
+    (void)domain, (void)id;
+    ranges_pop();
+}
+
+static const struct {
+    const char *name;
+    void *ours;
+} entries[] = {
+    {"__itt_task_begin", (void *)task_begin},
+    {"__itt_task_end", (void *)task_end},
+    {"__itt_marker", (void *)marker},
+    {"__itt_frame_begin_v3", (void *)frame_begin},
+    {"__itt_frame_end_v3", (void *)frame_end},
+    {"__itt_domain_create", (void *)domain_create},
+    {"__itt_string_handle_create", (void *)string_handle_create},
+};
+
+static void fill(const struct itt_function *f)
+{
+    *f->place = f->none;
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+        if (strcmp(f->name, entries[i].name) == 0)
+            *f->place = entries[i].ours;
+}
+
+void __itt_api_init(struct itt_global *g, int groups);
+
+EXPORT void __itt_api_init(struct itt_global *g, int groups)
+{
+    (void)groups;
+    if (!process_recorded() || !g || memcmp(g->magic, magic, sizeof(magic)) != 0)
+        return;
+    for (const struct itt_function *f = g->functions; f && f->name; f++)
+        if (f->place)
+            fill(f);
+}
