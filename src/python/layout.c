@@ -146,8 +146,8 @@ static const struct py_layout tables[] = {
 
 /* ---- 3.13 and later: _Py_DebugOffsets, at the start of _PyRuntime ----
  *
- * A row of words in sections, each a structure's size and offsets in it. Later versions put words in
- * between, so a section is known by what cannot be otherwise: fields that stand side by side.
+ * A row of words in sections, each a structure's size and offsets in it. Later versions put words
+ * in between, so a section is known by what cannot be otherwise: fields that stand side by side.
  */
 #define WORDS 160
 
@@ -167,8 +167,8 @@ static bool is_thread_state(const uint64_t *w)
     return w[1] == 0 && w[2] == 8 && w[3] == 16 && w[4] > 16 && w[4] < w[0];
 }
 
-/* A thread's two numbers, libc's and the kernel's, come a little later, and alone side by side; 3.15 has
- * frames between, more than two in a row. 0: none are known.
+/* A thread's two numbers, libc's and the kernel's, come a little later, and alone side by side;
+ * 3.15 has frames between, more than two in a row. 0: none are known.
  */
 static unsigned int numbers_at(const uint64_t *w)
 {

@@ -1,7 +1,7 @@
 /* layout - where CPython keeps what we read: offsets of one version's structures.
  *
- * 3.9 to 3.12 are tables, made from each version's headers by tools/python_layout.c; a minor version
- * never changes them. 3.13 and later say them themselves, in the first bytes of _PyRuntime.
+ * 3.9 to 3.12 are tables, made from each version's headers by tools/python_layout.c; a minor
+ * version never changes them. 3.13 and later say them themselves, in the first bytes of _PyRuntime.
  */
 #ifndef PYTHON_LAYOUT_H
 #define PYTHON_LAYOUT_H

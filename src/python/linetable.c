@@ -1,5 +1,5 @@
-/* linetable - see linetable.h. The tables are read once from their start, through a small window, and
- * nothing in them is believed: a sum that leaves the range of lines gives no line.
+/* linetable - see linetable.h. The tables are read once from their start, through a small window,
+ * and nothing in them is believed: a sum that leaves the range of lines gives no line.
  */
 #include "python/linetable.h"
 

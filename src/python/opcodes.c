@@ -1,5 +1,5 @@
-/* opcodes - see opcodes.h. Specialised and instrumented forms have numbers of their own, and each minor
- * version numbers anew: these are from its opcode.h, or opcode_ids.h.
+/* opcodes - see opcodes.h. Specialised and instrumented forms have numbers of their own, and each
+ * minor version numbers anew: these are from its opcode.h, or opcode_ids.h.
  */
 #include "python/opcodes.h"
 

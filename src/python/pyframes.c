@@ -1,6 +1,7 @@
 /* pyframes - see pyframes.h. */
 #include "python/pyframes.h"
 
+#include "arch/arch.h"
 #include "python/linetable.h"
 
 #define FRAME_MOST 128         /* bytes of a frame that we read */
@@ -20,7 +21,7 @@ static uintptr_t word_at(const char *bytes, uint16_t offset)
 
 static bool believable(uintptr_t at)
 {
-    return at >= 4096 && !(at & 7) && !(at >> 47);
+    return at >= ARCH_PAGE_LEAST && !(at & 7) && !(at >> ARCH_ADDRESS_BITS);
 }
 
 bool py_walk_start(struct py_walk *w, const struct py_layout *l, const struct py_memory *m,
@@ -34,62 +35,63 @@ bool py_walk_start(struct py_walk *w, const struct py_layout *l, const struct py
     return believable(w->at) && py_read_word(m, w->at + l->cframe_frame, &w->at);
 }
 
-/* Is the frame one that C code has put between those of functions? */
-static bool marks_c(const struct py_layout *l, const char *frame)
+static void parse(const struct py_layout *l, const char *frame, struct py_link *k)
 {
-    return l->frame_owner != PY_ABSENT && (uint8_t)frame[l->frame_owner] >= l->owner_c;
+    k->code = word_at(frame, l->frame_code) & ~TAGS;
+    k->instruction = word_at(frame, l->frame_instruction);
+    if (l->lines != PY_LINES_LOCATIONS)
+        k->instruction = (uint32_t)k->instruction;
+    k->previous = word_at(frame, l->frame_previous);
+    k->is_entry = l->frame_is_entry != PY_ABSENT && frame[l->frame_is_entry];
+    k->is_c = l->frame_owner != PY_ABSENT && (uint8_t)frame[l->frame_owner] >= l->owner_c;
 }
 
-/* Move on to a function's frame, whose first bytes are left in `frame`. */
-static enum py_step next_function(struct py_walk *w, char frame[FRAME_MOST], bool *passed)
+bool py_link_read(const struct py_layout *l, const struct py_memory *m, uintptr_t at,
+                  struct py_link *k)
 {
-    const struct py_layout *l = w->layout;
+    char copy[FRAME_MOST];
 
-    *passed = false;
+    if (!believable(at) || (m->read && !m->read(m->context, at, copy, l->frame_bytes)))
+        return false;
+    parse(l, m->read ? copy : (const char *)at, k);
+    return k->is_c || believable(k->code);
+}
+
+enum py_step py_link_next(const struct py_layout *l, const struct py_memory *m, uintptr_t *at,
+                          struct py_link *k)
+{
     for (unsigned int i = 0; i < C_FRAMES_MOST; i++) {
-        if (!w->at)
+        if (!*at)
             return PY_END;
-        if (!believable(w->at) || !py_read(w->memory, w->at, frame, l->frame_bytes))
+        if (!py_link_read(l, m, *at, k))
             return PY_BAD;
-        if (!marks_c(l, frame))
+        if (!k->is_c)
             return PY_FRAME;
-        *passed = true;
-        w->at = word_at(frame, l->frame_previous);
+        *at = k->previous;
     }
     return PY_BAD;
 }
 
-static bool is_entry(struct py_walk *w, const char *frame)
+bool py_link_is_entry(const struct py_layout *l, const struct py_memory *m, const struct py_link *k)
 {
-    const struct py_layout *l = w->layout;
-    char next[FRAME_MOST];
-    struct py_walk ahead = *w;
-    bool passed;
+    struct py_link next;
 
     if (l->frame_owner == PY_ABSENT)
         return true; /* before 3.11, every frame is a call of its own */
     if (l->frame_is_entry != PY_ABSENT)
-        return frame[l->frame_is_entry];
-    return next_function(&ahead, next, &passed) == PY_END || passed;
+        return k->is_entry;
+    return !k->previous || (py_link_read(l, m, k->previous, &next) && next.is_c);
 }
 
 enum py_step py_walk_next(struct py_walk *w, struct py_frame *f)
 {
-    const struct py_layout *l = w->layout;
-    char frame[FRAME_MOST];
-    bool passed;
-    enum py_step step = next_function(w, frame, &passed);
+    struct py_link k;
+    enum py_step step = py_link_next(w->layout, w->memory, &w->at, &k);
 
     if (step != PY_FRAME)
         return step;
-    f->code = word_at(frame, l->frame_code) & ~TAGS;
-    f->instruction = word_at(frame, l->frame_instruction);
-    if (l->lines != PY_LINES_LOCATIONS)
-        f->instruction = (uint32_t)f->instruction;
-    w->at = word_at(frame, l->frame_previous);
-    if (!believable(f->code))
-        return PY_BAD;
-    f->entry = is_entry(w, frame);
+    *f = (struct py_frame){k.code, k.instruction, py_link_is_entry(w->layout, w->memory, &k)};
+    w->at = k.previous;
     return PY_FRAME;
 }
 

@@ -1,4 +1,5 @@
-/* pymemory - how an interpreter's memory is read: by plain loads, or by a function that may fail. */
+/* pymemory - how an interpreter's memory is read: by plain loads, or by a function that may fail.
+ */
 #ifndef PYTHON_PYMEMORY_H
 #define PYTHON_PYMEMORY_H
 

@@ -3,13 +3,14 @@
  */
 #include "python/pythreads.h"
 
+#include "arch/arch.h"
+
 #define INTERPRETERS_MOST 64
 #define THREADS_MOST 4096
 
 /* Before 3.11 a thread is known by its pthread_t alone, which is where glibc keeps its data; the
- * kernel's number is in there, on x86-64 at this place in all versions since 2.4.
+ * kernel's number is in there, at a place that the processor decides.
  */
-#define PTHREAD_TID 720
 
 bool py_thread_is(const struct py_layout *l, const struct py_memory *m, uintptr_t tstate,
                   uint32_t tid)
@@ -20,7 +21,8 @@ bool py_thread_is(const struct py_layout *l, const struct py_memory *m, uintptr_
     if (l->tstate_native_id != PY_ABSENT)
         return py_read_word(m, tstate + l->tstate_native_id, &id) && id == tid;
     return l->tstate_thread_id != PY_ABSENT && py_read_word(m, tstate + l->tstate_thread_id, &id) &&
-           id && py_read(m, id + PTHREAD_TID, &kernel_id, sizeof(kernel_id)) && kernel_id == tid;
+           id && py_read(m, id + ARCH_PTHREAD_TID, &kernel_id, sizeof(kernel_id)) &&
+           kernel_id == tid;
 }
 
 static uintptr_t find_in(const struct py_layout *l, const struct py_memory *m, uintptr_t interp,
