@@ -1,4 +1,5 @@
-#include "watch/bound.h"
+/* bound - see bound.h, where the proof is. */
+#include "procs/bound.h"
 
 void bound_sum(struct bound *b, uint64_t bytes)
 {

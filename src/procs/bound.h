@@ -5,8 +5,8 @@
  * those that ended in between. A final mark that nobody saw is at most the largest mark of any
  * process (`bound_single`), which is known at the end: wait4 reports it.
  */
-#ifndef WATCH_BOUND_H
-#define WATCH_BOUND_H
+#ifndef PROCS_BOUND_H
+#define PROCS_BOUND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,9 @@ void bound_sum(struct bound *b, uint64_t bytes);
 void bound_single(struct bound *b, uint64_t bytes);
 /* No process held more than this, though perhaps none held as much. */
 void bound_largest(struct bound *b, uint64_t bytes);
-/* In one interval: marks that sum to `known`, and `unknown` processes whose final mark is not known. */
+/* In one interval: marks that sum to `known`, and `unknown` processes whose final mark is not
+ * known.
+ */
 void bound_interval(struct bound *b, uint64_t known, uint64_t unknown);
 /* The largest mark is not known after all: no upper bound where one was needed. */
 void bound_unknown(struct bound *b, const char *why);

@@ -2,14 +2,14 @@
  *
  * The watcher fills it, the report writes it; neither computes what the other should.
  */
-#ifndef WATCH_RESULT_H
-#define WATCH_RESULT_H
+#ifndef PROCS_RESULT_H
+#define PROCS_RESULT_H
+
+#include "base/absent.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define ABSENT UINT64_MAX /* a number that is not known; never written as 0 */
 
 struct watch_process {
     int pid;
@@ -32,6 +32,37 @@ struct watch_point { /* one moment of the whole tree */
 struct watch_range { /* least, greatest and average of what was sampled */
     uint64_t least, most, count;
     double sum;
+};
+
+static inline void watch_range_add(struct watch_range *r, uint64_t value)
+{
+    if (!r->count || value < r->least)
+        r->least = value;
+    if (value > r->most)
+        r->most = value;
+    r->sum += (double)value;
+    r->count++;
+}
+
+struct watch_device { /* an accelerator; what is not known has a range of no values, or is ABSENT */
+    char label[40], name[64], id[64], bus[32], way[64], note[160];
+    const char *vendor;
+    int cuda;       /* its number among those that CUDA shows; below 0: not known, or hidden */
+    bool hidden;    /* CUDA does not show it to the command */
+    bool named;     /* somebody asked for it by name */
+    uint64_t total; /* bytes */
+    struct watch_range used, reserved; /* by everybody */
+    struct watch_range ours;           /* by the watched processes */
+    struct watch_range rest;           /* used without ours, at the same moment */
+    struct watch_range busy;           /* thousandths of its time */
+};
+
+struct watch_device_use { /* by one process */
+    size_t device;        /* in the result's devices */
+    int pid;
+    char name[32];
+    uint64_t shared; /* at most, of the memory that it uses; ABSENT */
+    struct watch_range used, busy;
 };
 
 struct watch_alert {
@@ -68,7 +99,7 @@ struct watch_result {
     uint64_t peak_lower, peak_upper; /* of the tree's memory at one moment; upper may be ABSENT */
     bool peak_exact;
     bool peak_at_most;    /* too small and too short-lived to tell from its launcher */
-    char peak_basis[200]; /* one sentence: what the peak rests on */
+    char peak_basis[256]; /* one sentence: what the peak rests on */
     const char *method;   /* sampled, taskstats, ptrace */
     uint64_t peak_vsz;    /* ABSENT: it ended before it could be read */
     uint64_t peak_pss;    /* ABSENT unless asked for */
@@ -89,6 +120,15 @@ struct watch_result {
 
     const struct watch_process *processes; /* every one that was seen, parents first */
     size_t process_count;
+    const struct watch_device *devices;
+    size_t device_count;
+    const struct watch_device_use *device_uses;
+    size_t device_use_count;
+    const char *const *device_notes; /* why one is not there, or no longer read: sentences */
+    size_t device_note_count;
+    bool devices_asked; /* for some by name, or for all of them */
+    bool devices_read;  /* one that is there was read at least once */
+
     const struct watch_point *points; /* kept only when asked for */
     size_t point_count;
 };

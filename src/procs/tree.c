@@ -1,30 +1,24 @@
-#include "watch/tree.h"
+/* tree - see tree.h: who is in it, from birth to end. tree_read.c reads them, tree_account.c adds
+ * up, tree_claim.c says whose a ring is.
+ */
+#include "procs/tree.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
-#include "watch/tree_inner.h"
+#include "procs/tree_inner.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SPARE_DESCRIPTORS 64
-#define KEPT_PER_PROCESS 4
-#define LOOK_EVERY 10        /* readings: even what has not moved */
-#define REUSE_NS 1000000000u /* a pid does not come back sooner */
+#define REUSE_NS CLOCK_SECOND_NS /* a pid does not come back sooner */
 
 void tree_init(struct tree *t)
 {
-    struct rlimit limit = {0};
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    t->kept_most = limit.rlim_max > 1u << 20 ? 1 << 20 : (int)limit.rlim_max;
-    t->kept_most -= SPARE_DESCRIPTORS;
     t->newest = proc_newest();
     t->peak_pss = t->pss = ABSENT;
     t->scan = !proc_has_children_lists();
@@ -36,12 +30,9 @@ int tree_all_add(struct tree *t, int pid, int parent)
 {
     int index = (int)t->all_count;
 
-    if (t->all_count == t->all_room) {
-        t->all_room = t->all_room ? t->all_room * 2 : 16;
-        t->all = memory_resize(t->all, t->all_room * sizeof(*t->all));
-        t->live_of = memory_resize(t->live_of, t->all_room * sizeof(*t->live_of));
-        t->sources = memory_resize(t->sources, t->all_room);
-    }
+    memory_fit(t->all, t->all_room, t->all_count + 1);
+    memory_fit(t->live_of, t->live_of_room, t->all_count + 1);
+    memory_fit(t->sources, t->source_room, t->all_count + 1);
     t->all[t->all_count++] = (struct watch_process){
         .pid = pid,
         .parent = parent,
@@ -64,6 +55,11 @@ int tree_index_of(const struct tree *t, int pid)
     return intmap_get(&t->by_pid, (uint64_t)pid, &index) ? (int)index : -1;
 }
 
+bool tree_is_helper(const struct tree *t, int pid)
+{
+    return t->is_helper && t->is_helper(t->helpers, pid);
+}
+
 bool tree_has(const struct tree *t, int pid)
 {
     int index = tree_index_of(t, pid);
@@ -73,10 +69,7 @@ bool tree_has(const struct tree *t, int pid)
 
 static struct tree_live *live_add(struct tree *t)
 {
-    if (t->live_count == t->live_room) {
-        t->live_room = t->live_room ? t->live_room * 2 : 4;
-        t->live = memory_resize(t->live, (size_t)t->live_room * sizeof(*t->live));
-    }
+    memory_fit(t->live, t->live_room, t->live_count + 1);
     memset(&t->live[t->live_count], 0, sizeof(*t->live));
     return &t->live[t->live_count++];
 }
@@ -90,17 +83,14 @@ const char *tree_name_in(const char *path)
 
 void tree_file_name(int pid, char *name, size_t room)
 {
-    char path[32], file[PATH_MAX];
-    ssize_t n;
+    char file[PATH_MAX];
 
-    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    n = readlink(path, file, sizeof(file) - 1);
-    file[n > 0 ? n : 0] = '\0';
+    proc_file(pid, file, sizeof(file));
     snprintf(name, room, "%s", tree_name_in(file));
 }
 
-/* What this incarnation runs, if it is more than a copy of its parent: who has the same file may have
- * recorded itself already.
+/* What this incarnation runs, if it is more than a copy of its parent: who has the same file may
+ * have recorded itself already.
  */
 static void note_file(const struct tree *t, struct tree_live *l)
 {
@@ -110,10 +100,18 @@ static void note_file(const struct tree *t, struct tree_live *l)
         tree_file_name(l->proc.pid, l->file, sizeof(l->file));
 }
 
+/* Its marks of all its life, and what it has used. */
+static void note_then(struct tree_live *l)
+{
+    l->older = true;
+    l->then = l->now;
+    proc_read_stat(&l->proc, &l->then);
+    proc_read_status(&l->proc, &l->then);
+}
+
 int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name)
 {
     struct proc_reading first = {0};
-    bool keep = t->kept + KEPT_PER_PROCESS <= t->kept_most;
     struct tree_live *l;
     struct proc proc;
     int index = tree_index_of(t, pid);
@@ -122,7 +120,7 @@ int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, con
         return -1; /* a program that starts us to be watched does not grow by us */
     if (index >= 0 && t->live_of[index] < 0 && t->all[index].died_ns + REUSE_NS > t->now_ns)
         return -1; /* it has ended, and was not taken away yet */
-    if (proc_open(&proc, pid, keep) < 0)
+    if (proc_open(&proc, pid, true) < 0)
         return -1;
     if (proc_read_stat(&proc, &first) < 0) {
         proc_close(&proc);
@@ -140,7 +138,6 @@ int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, con
     l->proc = proc;
     l->now = first;
     t->live_of[index] = t->live_count - 1;
-    t->kept += keep ? KEPT_PER_PROCESS : 0;
     t->all[index].start_ticks = first.start_ticks;
     snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name ? name : first.name);
     t->newborn += (uint64_t)pid >
@@ -148,6 +145,8 @@ int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, con
     l->now.minor_faults = ABSENT; /* so that the first reading is a change */
     if (how != TRACE_BORN_FOUND)
         l->now.child_minor_faults = 0; /* what it waited for before it was found counts, too */
+    if (t->since && how == TRACE_BORN_FOUND)
+        note_then(l);
     if (t->events)
         t->events->born(t->context, t, &t->all[index], how);
     note_file(t, l);
@@ -159,6 +158,8 @@ int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, con
 
 int tree_add(struct tree *t, int pid, int parent, enum trace_born how)
 {
+    if (tree_is_helper(t, pid))
+        return -1;
     return tree_add_named(t, pid, parent, how, NULL);
 }
 
@@ -166,8 +167,6 @@ void tree_live_drop(struct tree *t, int at)
 {
     struct tree_live *l = &t->live[at];
 
-    if (l->proc.stat >= 0)
-        t->kept -= KEPT_PER_PROCESS;
     proc_close(&l->proc);
     t->live_of[l->index] = -1;
     *l = t->live[--t->live_count];
@@ -187,93 +186,33 @@ void tree_mark(const struct tree *t, struct watch_process *p, uint64_t rss, uint
         p->peak_vsz = vsz;
 }
 
-/* The process at `at` is gone and nobody has said how, yet. */
-static void live_vanish(struct tree *t, int at)
+/* What the process that forked it runs; 0: not known. */
+static uint64_t parents_image(const struct tree *t, const struct watch_process *p)
 {
-    struct watch_process *p = &t->all[t->live[at].index];
-    const int most = (int)(sizeof(t->vanished) / sizeof(t->vanished[0]));
+    int at = p->parent < 0 ? -1 : t->live_of[p->parent];
 
-    p->died_ns = t->now_ns;
-    p->more = true;
-    if (t->records && t->vanished_count < most)
-        t->vanished[t->vanished_count++] = t->live[at].index;
-    else
-        t->ended_unknown++;
-    if (!t->self)
-        bound_open(&t->bound, "a process ended between two samples, its last moments unseen");
-    if (!t->records && t->events)
-        t->events->ended(t->context, p, TRACE_END_UNKNOWN, 0);
-    tree_live_drop(t, at);
+    return at < 0 ? 0 : t->live[at].now.image;
 }
 
-struct visit {
-    struct tree *t;
-    int parent;
-};
-
-static void visit_child(int pid, void *context)
+static uint64_t own_image(const struct tree *t, const struct watch_process *p)
 {
-    struct visit *v = context;
+    int at = t->live_of[p - t->all];
 
-    if (!tree_has(v->t, pid))
-        tree_add(v->t, pid, v->parent, TRACE_BORN_FORKED);
-}
-
-/* Without lists of children: every process of the machine whose parent is one of ours. */
-static void scan_children(struct tree *t)
-{
-    DIR *dir = opendir("/proc");
-    struct dirent *e;
-
-    while (dir && (e = readdir(dir)) != NULL) {
-        int pid = atoi(e->d_name), parent;
-        struct proc_reading r = {0};
-        struct proc p;
-
-        if (pid <= 0 || tree_has(t, pid) || proc_open(&p, pid, false) < 0 ||
-            proc_read_stat(&p, &r) < 0)
-            continue;
-        parent = tree_index_of(t, r.ppid);
-        if (parent >= 0 && t->live_of[parent] >= 0)
-            tree_add(t, pid, parent, TRACE_BORN_FORKED);
-        else if (t->self && r.ppid == t->self && t->all_count)
-            tree_add(t, pid, 0, TRACE_BORN_FORKED);
-    }
-    if (dir)
-        closedir(dir);
-}
-
-static void find_children(struct tree *t, int at)
-{
-    struct visit v = {t, at < 0 ? 0 : t->live[at].index};
-    struct proc copy = at < 0 ? t->self_proc : t->live[at].proc;
-
-    /* Visiting adds processes, which may move the array: work on a copy, then put it back. */
-    proc_children(&copy, at < 0 ? 1 : t->live[at].now.threads, visit_child, &v);
-    *(at < 0 ? &t->self_proc : &t->live[at].proc) = copy;
-}
-
-static bool changed(const struct proc_reading *was, const struct proc_reading *is)
-{
-    return was->minor_faults != is->minor_faults || was->major_faults != is->major_faults ||
-           was->vsz != is->vsz || was->image != is->image || was->user_ticks != is->user_ticks ||
-           was->system_ticks != is->system_ticks || was->rss == ABSENT;
-}
-
-/* Between fork and exec a process is a copy of its parent, which shares all its memory with it. */
-static bool is_copy(const struct tree *t, const struct tree_live *l, uint64_t image)
-{
-    int parent = t->all[l->index].parent, at = parent < 0 ? -1 : t->live_of[parent];
-
-    return at >= 0 && t->live[at].now.image == image;
+    return at < 0 ? 0 : t->live[at].now.image;
 }
 
 bool tree_is_image(const struct tree *t, const struct watch_process *p)
 {
-    int own = t->live_of[p - t->all], parent = p->parent < 0 ? -1 : t->live_of[p->parent];
+    uint64_t own = own_image(t, p), parents = parents_image(t, p);
 
-    return own >= 0 && parent >= 0 && t->live[own].now.image && t->live[parent].now.image &&
-           t->live[own].now.image != t->live[parent].now.image;
+    return own && parents && own != parents;
+}
+
+bool tree_is_copy(const struct tree *t, const struct watch_process *p)
+{
+    uint64_t own = own_image(t, p);
+
+    return own && own == parents_image(t, p);
 }
 
 void tree_new_incarnation(struct tree *t, int index)
@@ -300,150 +239,10 @@ void tree_note_exec(struct tree *t, struct tree_live *l, const struct proc_readi
         l->now.image = was->image;
     if (!was->image || was->image == l->now.image)
         return;
-    t->ended_unknown += !is_copy(t, l, was->image);
+    t->ended_unknown += was->image !=
+                        parents_image(t, p);      /* a copy shares all its memory with it */
+    l->then.rss_peak = l->then.vsz_peak = ABSENT; /* of the memory that it had */
     tree_new_incarnation(t, l->index);
-}
-
-/* A process whose memory is gone: a zombie, or about to be one. False: taken out of the list. */
-static bool note_dead(struct tree *t, int at)
-{
-    struct tree_live *l = &t->live[at];
-
-    l->zombie = true;
-    if (t->records || (t->self && l->now.ppid == t->self))
-        return true; /* its final mark is on its way */
-    live_vanish(t, at);
-    return false;
-}
-
-/* Read one process. False: it is gone, and was taken out of the list. */
-static bool read_one(struct tree *t, int at)
-{
-    struct tree_live *l = &t->live[at];
-    struct proc_reading was = l->now;
-
-    if (proc_read_stat(&l->proc, &l->now) < 0) {
-        live_vanish(t, at);
-        return false;
-    }
-    if (l->now.ignores_children)
-        tree_ignores_children(t);
-    if (l->now.child_minor_faults > was.child_minor_faults)
-        t->reaped_faults += l->now.child_minor_faults - was.child_minor_faults;
-    if (l->now.state == 'Z' || l->now.state == 'X')
-        return note_dead(t, at);
-    tree_note_exec(t, l, &was);
-    /* A page only comes with a fault: without one since the last reading no mark has moved. */
-    if (t->details || changed(&was, &l->now))
-        proc_read_status(&l->proc, &l->now);
-    if (l->now.rss_peak == ABSENT) {
-        l->now.rss_peak = was.rss_peak;
-        return note_dead(t, at);
-    }
-    if (t->details)
-        proc_read_details(&l->proc, &l->now);
-    tree_mark(t, &t->all[l->index], l->now.rss_peak, l->now.vsz_peak);
-    return true;
-}
-
-/* An orphan becomes ours when the process between dies: then it was seen, or left its faults. */
-static bool may_have_orphans(const struct tree *t)
-{
-    return t->live_count != 1 || t->reaped_faults || t->ended_unknown || t->ended_known ||
-           t->live[0].now.ignores_children;
-}
-
-/* One process that has not moved needs no closer look: its mark cannot be lost, for the kernel keeps
- * it until the next one. With more of them, when a mark moved matters for their sum.
- */
-static bool is_still(struct tree *t)
-{
-    struct tree_live *l = &t->live[0];
-
-    if (t->live_count != 1 || t->details || l->zombie || l->now.minor_faults == ABSENT ||
-        !proc_is_still(&l->proc))
-        return false;
-    return t->still++ % LOOK_EVERY != LOOK_EVERY - 1;
-}
-
-/* Every living process from `at` on, and those that are found on the way. */
-static void read_living(struct tree *t, int at)
-{
-    while (at < t->live_count) {
-        if (!is_still(t) && !read_one(t, at))
-            continue; /* another one has taken its place */
-        if (t->children && !t->scan && !t->live[at].zombie)
-            find_children(t, at);
-        at++;
-    }
-}
-
-/* All of them; orphans that came to us, and processes that only a scan finds, are read as well. */
-static void read_all(struct tree *t)
-{
-    read_living(t, 0);
-    if (t->children) {
-        int known_count = t->live_count;
-
-        if (t->scan)
-            scan_children(t);
-        else if (t->self && may_have_orphans(t))
-            find_children(t, -1);
-        read_living(t, known_count);
-    }
-}
-
-void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns)
-{
-    t->now_ns = mono_ns;
-    t->real_ns = real_ns;
-    read_all(t);
-    t->rss = t->vsz = 0;
-    t->alive = 0;
-    for (int i = 0; i < t->live_count; i++) {
-        const struct proc_reading *r = &t->live[i].now;
-
-        if (t->live[i].zombie)
-            continue;
-        t->rss += tree_known(r->rss);
-        t->vsz += tree_known(r->vsz);
-        t->alive++;
-    }
-    if (t->vsz > t->peak_vsz)
-        t->peak_vsz = t->vsz;
-}
-
-void tree_marks(struct tree *t, int pid, uint64_t rss, uint64_t vsz)
-{
-    int index = tree_index_of(t, pid);
-    struct proc_reading *r;
-
-    if (index < 0 || t->live_of[index] < 0)
-        return;
-    tree_mark(t, &t->all[index], rss, vsz);
-    r = &t->live[t->live_of[index]].now;
-    if (rss != ABSENT && (r->rss_peak == ABSENT || rss > r->rss_peak))
-        r->rss_peak = rss;
-}
-
-uint64_t tree_read_pss(struct tree *t)
-{
-    struct timespec from, to;
-
-    clock_gettime(CLOCK_MONOTONIC, &from);
-    t->pss = 0;
-    for (int i = 0; i < t->live_count; i++) {
-        struct tree_live *l = &t->live[i];
-
-        if (l->zombie)
-            continue;
-        proc_read_pss(&l->proc, &l->now);
-        t->pss += tree_known(l->now.pss);
-    }
-    if (t->peak_pss == ABSENT || t->pss > t->peak_pss)
-        t->peak_pss = t->pss;
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    return (uint64_t)((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec);
 }
 
 const struct tree_live *tree_largest(const struct tree *t)

@@ -1,5 +1,6 @@
-/* tree_account - what the processes of a tree held at most between two readings, and at their ends. */
-#include "watch/tree_inner.h"
+/* tree_account - what the processes of a tree held at most between two readings, and at their ends.
+ */
+#include "procs/tree_inner.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -8,9 +9,9 @@
 #define FAULTS_LEAST 4 /* to be forked, run and exit with memory of its own: 6 were measured */
 #define FAULTS_UNKNOWN (1u << 20)
 
-/* How many processes may have come and gone unseen, at most: of those that the machine has made since
- * this was last asked, the ones not seen in the tree. Each left its faults with the process that
- * waited for it; without such faults nobody has to ask. One that was made just before the last
+/* How many processes may have come and gone unseen, at most: of those that the machine has made
+ * since this was last asked, the ones not seen in the tree. Each left its faults with the process
+ * that waited for it; without such faults nobody has to ask. One that was made just before the last
  * asking, and ended after it, may be among those that were unexplained then.
  */
 static uint64_t unseen(struct tree *t)
@@ -33,8 +34,8 @@ static uint64_t unseen(struct tree *t)
     return hidden;
 }
 
-/* How far the mark of a process that is told at its end may lie behind: the kernel adds its pages up
- * per CPU, in batches, and tells the rough sum.
+/* How far the mark of a process that is told at its end may lie behind: the kernel adds its pages
+ * up per CPU, in batches, and tells the rough sum.
  */
 static uint64_t counter_lag(void)
 {
@@ -54,18 +55,27 @@ static void settle_interval(struct tree *t, uint64_t marks, uint64_t unknown)
     bound_interval(&t->bound, marks + (unknown ? unknown * counter_lag() : 0), unknown);
 }
 
+/* The mark of all its life, where what is from before it was found is not told apart by it. */
+static uint64_t most_mark(const struct tree_live *l)
+{
+    uint64_t now = tree_known(l->now.rss_peak), then = l->older ? tree_known(l->then.rss_peak) : 0;
+
+    return then > now ? then : now;
+}
+
 void tree_settle(struct tree *t)
 {
     uint64_t hidden = unseen(t), unknown, marks = t->ended_known;
 
     for (int i = 0; i < t->live_count; i++) {
-        uint64_t peak = tree_known(t->live[i].now.rss_peak);
+        uint64_t peak = tree_known(t->live[i].now.rss_peak), most = most_mark(&t->live[i]);
 
         bound_single(&t->bound, peak);
+        bound_largest(&t->bound, most);
         if (t->live[i].zombie && !t->records)
             t->ended_unknown++; /* it ended in this interval, whenever its end is told */
         else
-            marks += peak;
+            marks += most;
     }
     for (int i = 0; i < t->vanished_count; i++)
         t->ended_unknown += !(t->sources[t->vanished[i]] & SOURCE_RECORD);
@@ -89,7 +99,7 @@ void tree_ignores_children(struct tree *t)
 /* The most that a process can have held at its end, given what was read of it alive. A fault brings
  * in 64 KiB of a file at most, or one huge page.
  */
-static uint64_t most_at_end(const struct tree *t, int at, const struct tree_end *end, uint64_t own)
+static uint64_t most_at_end(const struct tree *t, int at, const struct proc_end *end, uint64_t own)
 {
     const struct proc_reading *r = at >= 0 ? &t->live[at].now : NULL;
     uint64_t most = end->maxrss, grown;
@@ -98,12 +108,12 @@ static uint64_t most_at_end(const struct tree *t, int at, const struct tree_end 
         return own;
     if (!r || r->minor_faults == ABSENT || end->minor_faults == ABSENT || r->rss_peak == ABSENT)
         return most;
-    grown = r->rss_peak + (end->minor_faults - r->minor_faults) * HUGE_PAGE;
+    grown = most_mark(&t->live[at]) + (end->minor_faults - r->minor_faults) * HUGE_PAGE;
     return grown < most ? grown : most;
 }
 
 /* The entry of the process that ended: a new one when it was never seen, or its pid was reused. */
-static int entry_of_end(struct tree *t, const struct tree_end *end, unsigned char source)
+static int entry_of_end(struct tree *t, const struct proc_end *end, unsigned char source)
 {
     int index = tree_index_of(t, end->pid), parent = tree_index_of(t, end->ppid);
     struct watch_process *p;
@@ -122,7 +132,7 @@ static int entry_of_end(struct tree *t, const struct tree_end *end, unsigned cha
 }
 
 /* Faults of children that the process has waited for since it was last read. */
-static uint64_t faults_reaped(const struct tree *t, int at, const struct tree_end *end)
+static uint64_t faults_reaped(const struct tree *t, int at, const struct proc_end *end)
 {
     const struct proc_reading *r = at >= 0 ? &t->live[at].now : NULL;
 
@@ -132,21 +142,22 @@ static uint64_t faults_reaped(const struct tree *t, int at, const struct tree_en
 }
 
 /* Its own final mark, where it can be told from those of the children that it waited for. */
-static uint64_t own_mark(struct tree *t, const struct watch_process *p, const struct tree_end *end)
+static uint64_t own_mark(struct tree *t, const struct watch_process *p, const struct proc_end *end)
 {
     if (end->rss != ABSENT)
         return end->rss;
-    if (end->child_faults == 0 && end->maxrss != ABSENT &&
-        (end->maxrss > t->floor || p->peak_rss == ABSENT)) {
-        t->floored = end->maxrss <= t->floor;
-        return end->maxrss; /* it never waited for one */
+    if (end->child_faults == 0 && end->maxrss != ABSENT) { /* it never waited for one */
+        t->floored = end->maxrss <= t->floor && p->peak_rss == ABSENT;
+        t->shadowed = end->maxrss <= t->floor && p->peak_rss != ABSENT;
+        if (!t->shadowed)
+            return end->maxrss;
     }
     return t->records && end->waited ? p->peak_rss
                                      : ABSENT; /* with records, read at its very end */
 }
 
 /* What it held counts in this interval, once; what is told at the end may lag behind. */
-static void charge_end(struct tree *t, const struct watch_process *p, const struct tree_end *end,
+static void charge_end(struct tree *t, const struct watch_process *p, const struct proc_end *end,
                        uint64_t most)
 {
     bool told = most > tree_known(p->peak_rss) || !end->waited;
@@ -158,7 +169,7 @@ static void charge_end(struct tree *t, const struct watch_process *p, const stru
                           (told && t->all_count > 1 ? counter_lag() : 0);
 }
 
-void tree_ended(struct tree *t, const struct tree_end *end)
+void tree_ended(struct tree *t, const struct proc_end *end)
 {
     unsigned char source = end->waited ? SOURCE_WAIT : SOURCE_RECORD;
     uint64_t own, most;
@@ -193,5 +204,6 @@ void tree_ended(struct tree *t, const struct tree_end *end)
     if (at >= 0)
         tree_live_drop(t, at);
     if (t->events && (end->waited || first))
-        t->events->ended(t->context, p, end->how, end->status);
+        t->events->ended(t->context, p, end->signaled ? TRACE_END_SIGNALED : TRACE_END_EXITED,
+                         end->status);
 }

@@ -1,9 +1,9 @@
 /* tree_claim - which incarnation of which process a recording belongs to.
  *
- * A recorded process says its pid and its file, and is heard of later: by then it may have gone on by
- * exec, once or often, or be gone. Claims come in the order of what they claim.
+ * A recorded process says its pid and its file, and is heard of later: by then it may have gone on
+ * by exec, once or often, or be gone. Claims come in the order of what they claim.
  */
-#include "watch/tree_inner.h"
+#include "procs/tree_inner.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ static bool has_moved_on(int pid, const char *file)
     return strncmp(now, name, bytes) != 0 || (now[bytes] && strcmp(now + bytes, " (deleted)"));
 }
 
-/* Whether the incarnation before the present one ran this file: then it is the first to claim it. */
+/* Whether the incarnation before the present one ran this file: then it is the first to claim it.
+ */
 static bool has_run(const struct tree *t, int index, const char *file)
 {
     const struct tree_live *l = t->live_of[index] >= 0 ? &t->live[t->live_of[index]] : NULL;
@@ -82,8 +83,8 @@ static bool is_over(int pid)
     return !file[0];
 }
 
-/* Whether it was seen before its exec, or in the middle of it, but not since: it has the name of what it
- * was forked from, and runs another file.
+/* Whether it was seen before its exec, or in the middle of it, but not since: it has the name of
+ * what it was forked from, and runs another file.
  */
 static bool has_unseen_file(const struct tree *t, int index, const char *file)
 {

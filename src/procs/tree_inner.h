@@ -1,8 +1,8 @@
-/* tree_inner - what tree.c, tree_account.c and tree_claim.c share. */
-#ifndef WATCH_TREE_INNER_H
-#define WATCH_TREE_INNER_H
+/* tree_inner - what tree.c, tree_read.c, tree_account.c and tree_claim.c share. */
+#ifndef PROCS_TREE_INNER_H
+#define PROCS_TREE_INNER_H
 
-#include "watch/tree.h"
+#include "procs/tree.h"
 
 /* Bits of tree.sources: who told of an end. */
 #define SOURCE_WAIT 1
