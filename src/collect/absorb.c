@@ -9,14 +9,32 @@
  * every block is counted once and freed once; what remains open is which of two blocks came first
  * that shared an address within a tick.
  */
-#include "watch/absorb.h"
+#include "collect/absorb.h"
 
+#include "arch/arch.h"
+#include "base/clock.h"
 #include "base/memory.h"
-#include "watch/notes.h"
+#include "collect/notes.h"
+#include "collect/spaces.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* What is kept of one process at most, so that none can take all memory: far more than programs have. */
+#define BLOCKS_BYTES_MOST (16ull << 30)
+#define INFOS_MOST (1u << 25)
+#define CONTEXT_INFOS_MOST                                                                         \
+    (1u << 22)                  /* from here on no new contexts, each of which takes its own */
+#define WAITING_MOST (1u << 24) /* frees, of one tick */
+#define STACK_NODES_MOST (1u << 27)
+#define CODES_MOST (1u << 22)
+#define TEXT_MOST (1ull << 29)
+#define MAPPED_MOST (1u << 20)
+#define SPACE_HANDLES_MOST (1u << 24)
+
+#define UNDEFER_NEAR                                                                               \
+    64 /* a free is taken back right after it: no long search for one that is not there */
+#define FUTURE_NS CLOCK_SECOND_NS
 #define FREES_AHEAD 16
 #define WORDS_AHEAD 48 /* of the ring, which is in the other CPU's cache */
 
@@ -49,25 +67,6 @@ static inline struct batch *batch_of(struct absorb *a, struct absorb_ring *r)
     if (b && b->run_ns == r->tick && b->thread == r->thread && b->events && !batch_full(b))
         return b;
     return open_batch(a, r);
-}
-
-void absorb_flush(struct absorb *a, struct absorb_process *p)
-{
-    static unsigned char tail[BATCH_TAIL_MOST];
-    struct batch *b = p->batch;
-    struct trace_batch fields;
-    size_t size;
-
-    if (!b || !b->events)
-        return;
-    stackmap_flush(&a->stackmap, a->store);
-    infos_flush(&p->infos, p->number, a->store);
-    size = batch_close(b, tail);
-    fields = (struct trace_batch){p->number, b->events, b->last_ns - b->start_ns};
-    if (a->store)
-        trace_store_put(a->store, TRACE_BATCH, b->last_ns, (const uint64_t *)&fields, 3, tail,
-                        size);
-    batch_reset(b, b->last_ns);
 }
 
 static uint32_t units(uint64_t tick)
@@ -120,17 +119,28 @@ static HOT void end_block(struct absorb *a, struct absorb_ring *r, uint64_t addr
     p->counts.live_blocks--;
 }
 
+static __attribute__((noinline)) uint32_t new_info(struct absorb_process *p,
+                                                   const struct infos_key *key, unsigned int origin)
+{
+    p->infos.stale = p->contexts.current;
+    p->contexts.full = p->infos.count >= CONTEXT_INFOS_MOST;
+    return infos_add(&p->infos, key, stackmap_stack(&p->stacks, key->stack), origin);
+}
+
 static HOT void alloc(struct absorb *a, struct absorb_ring *r, uint64_t first, uint32_t stack,
                       uint64_t bytes)
 {
     struct absorb_process *p = r->process;
     uint64_t address = first >> 16;
-    uint32_t info = infos_find(&p->infos, stack, bytes);
+    struct infos_key key = {bytes, stack,
+                            contexts_of(&p->contexts, &r->labels, &a->contexts, a->store)};
+    uint32_t info = infos_find(&p->infos, &key);
     struct block *block = blocks_add(&p->blocks, address);
 
     if (!info)
-        info = infos_add(&p->infos, stack, bytes, stackmap_stack(&p->stacks, stack),
-                         (unsigned int)(first >> 5) & 0x7ff);
+        info = new_info(p, &key, (unsigned int)(first >> 5) & 0x7ff);
+    if ((first >> 5 & 0x7ff) == RING_BY_POOL)
+        notes_pool(a, r, address);
     r->order++;
     count_alloc(p, bytes);
     if (block->info) {
@@ -142,6 +152,10 @@ static HOT void alloc(struct absorb *a, struct absorb_ring *r, uint64_t first, u
     block->thread = r->thread & 0xffff;
     block->order = r->order;
     block->birth = units(r->tick);
+    if (bytes >= LARGE_BYTES)
+        large_add(&p->large, &p->blocks,
+                  (struct large_block){address, bytes, stackmap_stack(&p->stacks, stack),
+                                       block->order, block->birth});
 }
 
 static HOT void free_now(struct absorb *a, struct absorb_ring *r, uint64_t address,
@@ -162,10 +176,7 @@ static HOT void free_now(struct absorb *a, struct absorb_ring *r, uint64_t addre
 
 static void defer(struct absorb_process *p, struct absorb_ring *r, uint64_t address)
 {
-    if (p->deferred_count == p->deferred_room) {
-        p->deferred_room = p->deferred_room ? p->deferred_room * 2 : 64;
-        p->deferred = memory_resize(p->deferred, p->deferred_room * sizeof(*p->deferred));
-    }
+    memory_fit(p->deferred, p->deferred_room, p->deferred_count + 1);
     p->deferred[p->deferred_count++] = (struct absorb_deferred){address, r};
 }
 
@@ -201,6 +212,8 @@ void absorb_tick_end(struct absorb *a, struct absorb_ring *r)
 {
     struct absorb_process *p = r->process;
 
+    if (p->spaces.pending_count)
+        spaces_settle(a, p);
     for (size_t i = 0; i < p->deferred_count; i++) {
         struct absorb_deferred *d = &p->deferred[i];
 
@@ -224,7 +237,7 @@ static void undefer(struct absorb_ring *r, uint64_t address)
 {
     struct absorb_process *p = r->process;
 
-    for (size_t i = p->deferred_count; i-- > 0;) {
+    for (size_t i = p->deferred_count, left = UNDEFER_NEAR; i-- > 0 && left-- > 0;) {
         if (p->deferred[i].ring != r || p->deferred[i].address != address)
             continue;
         p->deferred[i] = p->deferred[--p->deferred_count];
@@ -242,6 +255,24 @@ static void unfree(struct absorb *a, struct absorb_ring *r, uint64_t address)
     r->freed = 0;
 }
 
+/* A time that has not come yet would keep the ring from being read. */
+static void take_tick(const struct absorb *a, struct absorb_ring *r, uint64_t tick)
+{
+    if (a->now_ns && tick > a->now_ns + FUTURE_NS)
+        tick = a->now_ns;
+    if (tick > r->tick)
+        r->tick = tick;
+}
+
+static bool is_beyond(const struct absorb *a, const struct absorb_process *p)
+{
+    return p->blocks.slab.bytes > BLOCKS_BYTES_MOST || p->infos.count > INFOS_MOST ||
+           p->deferred_count > WAITING_MOST || p->owed.count > WAITING_MOST ||
+           a->stackmap.tree.count > STACK_NODES_MOST || p->stacks.code_count > CODES_MOST ||
+           p->text_bytes > TEXT_MOST || p->mappings.count > MAPPED_MOST ||
+           p->spaces.places.used > SPACE_HANDLES_MOST;
+}
+
 /* Any record but the two frequent ones, where the ring has `left` words to its end; how many words it
  * has, 0 when it is none that we know.
  */
@@ -250,8 +281,7 @@ static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_r
 {
     switch (first & 31) {
     case RING_TICK:
-        if (first >> 5 > r->tick)
-            r->tick = first >> 5;
+        take_tick(a, r, first >> 5);
         return 1;
     case RING_PAD:
         return left;
@@ -268,12 +298,6 @@ static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_r
     }
 }
 
-/* For writing. The compiler's own way would fetch for reading, and the line be asked for twice. */
-static inline void fetch(const void *p)
-{
-    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
-}
-
 /* Fetch what a FREE that comes will ask for: it may be of any block, while an ALLOC most often has a
  * neighbour of the last, or a place that was just freed. A word may be none of a record's beginning,
  * or a writer be about to change it: a race, but one that only a guess is lost by.
@@ -284,13 +308,17 @@ __attribute__((no_sanitize("thread"))) static inline void look_ahead(struct abso
     uint64_t word = r->words[at % RING_WORDS];
 
     if ((word & 31) == RING_FREE)
-        fetch(blocks_near(&r->process->blocks, word >> 16));
+        arch_fetch_to_write(blocks_near(&r->process->blocks, word >> 16));
 }
 
 uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
 {
     uint64_t from = r->at, end = from + RING_WORDS / 4;
 
+    if (is_beyond(a, r->process)) {
+        r->process->beyond = true;
+        return 0;
+    }
     if (r->unmapped)
         notes_unmap(a, r);
     while (r->tick <= until && r->at < end) {
@@ -298,7 +326,7 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
         uint64_t first = atomic_load_explicit((_Atomic uint64_t *)w, memory_order_acquire);
         uint64_t used;
 
-        fetch(&r->words[(r->at + WORDS_AHEAD) % RING_WORDS]);
+        arch_fetch_to_write(&r->words[(r->at + WORDS_AHEAD) % RING_WORDS]);
         if ((first & 31) == RING_FREE) {
             look_ahead(r, r->at + FREES_AHEAD);
             free_block(a, r, first);
@@ -321,18 +349,9 @@ uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until)
     return r->at - from;
 }
 
-const char *absorb_name(const char *text, size_t bytes)
-{
-    size_t file = strlen(text);
-    const char *base = strrchr(text, '/');
-
-    if (file < bytes && text[file + 1])
-        return text + file + 1;
-    return base ? base + 1 : text;
-}
-
 void absorb_process_free(struct absorb *a, struct absorb_process *p)
 {
+    spaces_settle(a, p);
     absorb_flush(a, p);
     free(p->batch);
     free(p->file);
@@ -340,6 +359,11 @@ void absorb_process_free(struct absorb *a, struct absorb_process *p)
     blocks_free(&p->blocks);
     owed_free(&p->owed);
     regions_free(&p->regions);
+    contexts_free(&p->contexts);
+    mappings_free(&p->mappings);
+    free(p->large.list);
+    p->large = (struct large){0};
+    space_blocks_free(&p->spaces);
     free(p->deferred);
     p->deferred = NULL;
     p->deferred_count = p->deferred_room = 0;

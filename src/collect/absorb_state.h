@@ -1,15 +1,22 @@
-/* absorb - the records of one ring become records of the trace. Used by collect alone. */
-#ifndef WATCH_ABSORB_H
-#define WATCH_ABSORB_H
+/* absorb_state - what is known of processes and their rings while these are absorbed, and how that
+ * gets into the trace.
+ */
+#ifndef COLLECT_ABSORB_STATE_H
+#define COLLECT_ABSORB_STATE_H
 
-#include "python/layout.h"
+#include "collect/blocks.h"
+#include "collect/contexts.h"
+#include "collect/infos.h"
+#include "collect/large.h"
+#include "collect/owed.h"
+#include "collect/regions.h"
+#include "collect/space_blocks.h"
+#include "collect/stackmap.h"
+#include "collect/still.h"
+#include "python/pytasks.h"
 #include "trace/batch.h"
+#include "trace/mappings.h"
 #include "trace/ring.h"
-#include "watch/blocks.h"
-#include "watch/infos.h"
-#include "watch/owed.h"
-#include "watch/regions.h"
-#include "watch/stackmap.h"
 
 struct absorb_counts { /* of a process, for tests and the report's first line */
     uint64_t allocs, frees, bytes, unknown_frees, samples, maps, stacks, nested, torn, lost;
@@ -23,6 +30,8 @@ struct absorb_python {               /* the interpreter of a process */
     bool read;                       /* its frames can be read */
     uint64_t runtime, runtime_bytes; /* of _PyRuntime: the GIL is in there */
     struct py_layout layout;
+    uint64_t loop_code, runner_code; /* asyncio's functions that wait: see pystack.c; 0: not seen */
+    struct py_loop loop;
 };
 
 struct absorb_process {
@@ -38,10 +47,22 @@ struct absorb_process {
     size_t deferred_count, deferred_room;
     struct batch *batch;    /* NULL: no events yet */
     struct regions regions; /* that have a number */
+    struct contexts contexts;
+    struct mappings mappings; /* of this process alone */
+    struct large large;
+    struct spaces spaces; /* memory of devices */
     struct absorb_counts counts;
     char *file;
     struct absorb_python python;
-    bool threaded; /* more than one ring: records of a tick may be seen in the wrong order */
+    struct absorb_reach { /* it waits to be looked at: see reach.h */
+        bool wanted;
+        uint32_t slot, tid;
+        uint64_t time_ns, stack, data;     /* where its stack stands; its thread pointer */
+        const struct collect_still *still; /* of one that stands still: that of all threads */
+    } reach;
+    bool threaded;       /* more than one ring: records of a tick may be seen in the wrong order */
+    bool beyond;         /* it has told more than is kept of one: the rest is not read */
+    uint64_t text_bytes; /* of strings that nobody had told before */
     uint64_t first_ns, last_ns;
 };
 
@@ -50,13 +71,16 @@ struct absorb_ring {
     uint64_t at;   /* words read */
     uint64_t tick; /* of what comes next */
     uint64_t *words;
-    bool broken;     /* what it says cannot be believed any more */
-    uint32_t thread; /* number in the trace; 0: not yet seen */
-    uint32_t order;  /* allocations it made */
+    bool broken;          /* what it says cannot be believed any more */
+    uint32_t thread;      /* number in the trace; 0: not yet seen */
+    uint32_t order;       /* allocations it made, */
+    uint32_t space_order; /* and those of devices' memory */
+    uint32_t slot;
     uint32_t tid;
     uint64_t stack_low, stack_bytes; /* of this thread; 0 bytes: not known, or it has ended */
     uint64_t born_ns;                /* when this thread showed itself */
     struct regions regions;          /* that this thread has opened */
+    struct contexts_labels labels;   /* of this thread */
     uint64_t freed;                  /* the last free, in case it is taken back */
     struct block freed_block;
     uint64_t unmapped, unmapped_bytes, unmapped_ns; /* an unmap that may be taken back */
@@ -67,24 +91,26 @@ struct absorb_ring {
 struct absorb {                /* of a trace */
     struct trace_store *store; /* NULL: count only */
     bool silent;               /* somebody else tells of processes */
+    uint64_t now_ns;           /* as of the last look: nothing is much later */
     struct stackmap stackmap;
     uint64_t thread_count, region_count;
+    struct contexts_numbers contexts;
+    struct spaces_numbers spaces;
     struct absorb_counts totals;
 };
 
 /* The name in the text of a PROCESS, which ends with a NUL after so many bytes. */
 const char *absorb_name(const char *text, size_t bytes);
 
-/* Read the ring up to the first record later than `until`, or its end; words that were read are
- * zero again. How many were.
- */
-uint64_t absorb_ring(struct absorb *a, struct absorb_ring *r, uint64_t until);
+/* The number of a text that the process has told; 0: none. */
+uint64_t absorb_string(struct absorb *a, struct absorb_process *p, const char *text, size_t bytes);
 
-/* All rings of the process were read up to the end of a tick; r is one of them. */
-void absorb_tick_end(struct absorb *a, struct absorb_ring *r);
+/* What several threads do to one address is told apart by more than its tick: the program's clock, where
+ * it can be believed.
+ */
+uint64_t absorb_time(const struct absorb *a, const struct absorb_ring *r, uint64_t told);
 
 /* Put out the events that are held back in the process's batch. */
 void absorb_flush(struct absorb *a, struct absorb_process *p);
-void absorb_process_free(struct absorb *a, struct absorb_process *p);
 
 #endif

@@ -1,9 +1,12 @@
 /* blocked - see blocked.h. */
-#include "watch/blocked.h"
+#include "collect/blocked.h"
+
+#include "base/clock.h"
+#include "base/descriptor.h"
 
 #include "base/memory.h"
-#include "watch/pystack.h"
-#include "watch/wait_cause.h"
+#include "collect/pystack.h"
+#include "collect/wait_cause.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,21 +15,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TELL_NS 1000000000u /* a wait that goes on is told as often */
+#define TELL_NS CLOCK_SECOND_NS /* a wait that goes on is told as often, */
+#define OVER_NS 600000000u      /* one that does not, after this */
 
 struct place {
-    uint64_t stack;
+    struct pystack at;
     enum trace_cause cause; /* 0: it runs, or nobody knows */
 };
 
 struct told { /* a place, and the time there that the trace does not know yet */
     struct place place;
     uint64_t ns, since_ns;
+    uint64_t last_ns; /* when it was still there: the time of what is told */
 };
 
 struct blocked_thread {
     uint32_t thread; /* of the trace: whom this is about */
-    int schedstat;   /* kept open; below 0: its account cannot be read */
+    int schedstat;   /* kept open; below 0: opened for each look */
     uint64_t tstate; /* of its Python; 0: none, as far as we know */
     uint64_t ran, queued, looked_ns;
     struct place at; /* as of the last look */
@@ -39,20 +44,6 @@ struct account {
     uint64_t ran, queued; /* ns */
 };
 
-static bool read_account(int fd, struct account *a)
-{
-    char text[96];
-    ssize_t bytes = pread(fd, text, sizeof(text) - 1, 0);
-    char *end;
-
-    if (bytes <= 0)
-        return false;
-    text[bytes] = '\0';
-    a->ran = strtoull(text, &end, 10);
-    a->queued = strtoull(end, NULL, 10);
-    return true;
-}
-
 static int open_of(const struct absorb_ring *r, const char *what)
 {
     char path[64];
@@ -61,18 +52,67 @@ static int open_of(const struct absorb_ring *r, const char *what)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+static bool read_account(const struct absorb_ring *r, struct account *a)
+{
+    int kept = r->wait->schedstat, fd = kept >= 0 ? kept : open_of(r, "schedstat");
+    char text[96];
+    ssize_t bytes = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+    char *end;
+
+    if (kept < 0 && fd >= 0)
+        close(fd);
+    if (bytes <= 0)
+        return false;
+    text[bytes] = '\0';
+    a->ran = strtoull(text, &end, 10);
+    a->queued = strtoull(end, NULL, 10);
+    return true;
+}
+
 /* What is told of one place. */
+
+static void put_wait(struct absorb *a, const struct absorb_ring *r, const struct told *t,
+                     uint64_t stack, uint64_t ns)
+{
+    struct trace_wait fields = {r->thread, stack, ns, t->place.cause};
+
+    if (ns)
+        trace_store_put(a->store, TRACE_WAIT, t->last_ns, (const uint64_t *)&fields, 4, NULL, 0);
+}
+
+/* The time of an event loop is that of its tasks, in equal parts: together it is no longer. */
+static void put_waits(struct absorb *a, const struct absorb_ring *r, const struct told *t)
+{
+    const struct pystack *at = &t->place.at;
+    uint64_t left = t->ns, tasks = 0;
+
+    for (unsigned int i = 0; i < at->awaits; i++)
+        tasks += at->await[i].tasks;
+    for (unsigned int i = 0; i < at->awaits; i++) {
+        uint64_t ns = left / tasks * at->await[i].tasks + left % tasks * at->await[i].tasks / tasks;
+
+        put_wait(a, r, t, at->await[i].stack, ns);
+        left -= ns;
+        tasks -= at->await[i].tasks;
+    }
+    if (!at->awaits)
+        put_wait(a, r, t, at->stack, t->ns);
+}
 
 static void tell(struct absorb *a, const struct absorb_ring *r, struct told *t, uint64_t now)
 {
-    struct trace_wait fields = {r->thread, t->place.stack, t->ns, t->place.cause};
-
     if (t->ns && a->store) {
         stackmap_flush(&a->stackmap, a->store);
-        trace_store_put(a->store, TRACE_WAIT, now, (const uint64_t *)&fields, 4, NULL, 0);
+        put_waits(a, r, t);
     }
     t->ns = 0;
     t->since_ns = now;
+}
+
+static bool same(const struct place *a, const struct place *b)
+{
+    return a->cause == b->cause && a->at.stack == b->at.stack && a->at.awaits == b->at.awaits &&
+           memcmp(a->at.await, b->at.await, a->at.awaits * sizeof(a->at.await[0])) == 0;
 }
 
 static void add(struct absorb *a, const struct absorb_ring *r, struct told *t, struct place p,
@@ -80,10 +120,18 @@ static void add(struct absorb *a, const struct absorb_ring *r, struct told *t, s
 {
     if (!ns)
         return;
-    if (t->place.stack != p.stack || t->place.cause != p.cause || now - t->since_ns > TELL_NS)
+    if (!same(&t->place, &p) || now - t->since_ns > TELL_NS)
         tell(a, r, t, now);
     t->place = p;
     t->ns += ns;
+    t->last_ns = now;
+}
+
+/* Who runs for long tells of what it waited for before, while others may still be compared with it. */
+static void tell_old(struct absorb *a, const struct absorb_ring *r, struct told *t, uint64_t now)
+{
+    if (t->ns && now - t->last_ns > OVER_NS)
+        tell(a, r, t, now);
 }
 
 /* Where it is now. */
@@ -117,20 +165,15 @@ static struct place look_up(struct absorb *a, struct absorb_ring *r, struct bloc
     if (number == SYS_futex && in_gil(r->process, argument))
         at.cause = TRACE_WAIT_GIL;
     w->tstate = pystack_tstate(r->process, r->tid, w->tstate);
-    at.stack = pystack_of(a, r->process, pc, w->tstate);
+    pystack_of(a, r->process, pc, w->tstate, &at.at);
     return at;
-}
-
-static bool same(struct place a, struct place b)
-{
-    return a.stack == b.stack && a.cause == b.cause;
 }
 
 /* It was blocked for `ns` since the last look, when it was at w->at, and is now at `at`. */
 static void divide(struct absorb *a, const struct absorb_ring *r, struct blocked_thread *w,
                    struct place at, uint64_t ns, uint64_t now)
 {
-    if (w->at.cause && at.cause && !same(w->at, at)) {
+    if (w->at.cause && at.cause && !same(&w->at, &at)) {
         add(a, r, &w->blocked, w->at, ns / 2, now);
         add(a, r, &w->blocked, at, ns - ns / 2, now);
     } else if (w->at.cause) {
@@ -183,9 +226,8 @@ static void begin(struct absorb_ring *r, uint64_t now)
     r->wait = w;
     w->thread = r->thread;
     w->looked_ns = r->born_ns;
-    w->schedstat = open_of(r, "schedstat");
-    if (w->schedstat < 0 || !read_account(w->schedstat, &account) ||
-        account.ran + account.queued <= now - r->born_ns)
+    w->schedstat = descriptor_keep(open_of(r, "schedstat"));
+    if (!read_account(r, &account) || account.ran + account.queued <= now - r->born_ns)
         return;
     w->looked_ns = now;
     w->ran = account.ran;
@@ -196,7 +238,7 @@ void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
 {
     struct blocked_thread *w = r->wait;
     struct account before, after;
-    struct place at, queue = {r->cpu_stack, TRACE_WAIT_QUEUE};
+    struct place at, queue = {{.stack = r->cpu_stack}, TRACE_WAIT_QUEUE};
     uint64_t used;
 
     if (!r->thread || now <= r->born_ns)
@@ -206,17 +248,19 @@ void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
     if (!r->wait)
         begin(r, now);
     w = r->wait;
-    if (w->schedstat < 0 || !read_account(w->schedstat, &before))
+    if (!read_account(r, &before))
         return;
     at = w->at;
     if (before.ran != w->ran || !at.cause) {
         at = look_up(a, r, w);
-        if (!read_account(w->schedstat, &after) || after.ran != before.ran)
+        if (!read_account(r, &after) || after.ran != before.ran)
             at = (struct place){0}; /* it ran meanwhile: what was read may be torn */
     }
     used = before.ran - w->ran + before.queued - w->queued;
     divide(a, r, w, at, blocked_for(w, now - w->looked_ns, used), now);
     add(a, r, &w->queue, queue, before.queued - w->queued, now);
+    tell_old(a, r, &w->blocked, now);
+    tell_old(a, r, &w->queue, now);
     w->ran = before.ran;
     w->queued = before.queued;
     w->looked_ns = now;
@@ -231,7 +275,7 @@ void blocked_end(struct absorb *a, struct absorb_ring *r, uint64_t now)
     if (!w)
         return;
     whose.thread = w->thread;
-    add(a, &whose, &w->blocked, (struct place){0, TRACE_WAIT_OTHER}, w->unplaced_ns, now);
+    add(a, &whose, &w->blocked, (struct place){.cause = TRACE_WAIT_OTHER}, w->unplaced_ns, now);
     tell(a, &whose, &w->blocked, now);
     tell(a, &whose, &w->queue, now);
     if (w->schedstat >= 0)

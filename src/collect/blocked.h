@@ -1,14 +1,14 @@
 /* blocked - why a recorded thread does not run, looked at from outside: no signal, no stop.
  *
  * How long a thread was blocked, and how long it was ready but found no CPU, is the scheduler's own
- * account (schedstat). Where and why is looked up at each look: the system call that it is in, and the
- * Python frames as they stand in its memory; a thread that has not run since the last look is where it
- * was. So the sum is exact, and its places are sampled.
+ * account (schedstat). Where and why is looked up at each look: the system call that it is in, and
+ * the Python frames as they stand in its memory; a thread that has not run since the last look is
+ * where it was. So the sum is exact, and its places are sampled.
  */
-#ifndef WATCH_BLOCKED_H
-#define WATCH_BLOCKED_H
+#ifndef COLLECT_BLOCKED_H
+#define COLLECT_BLOCKED_H
 
-#include "watch/absorb.h"
+#include "collect/absorb.h"
 
 struct blocked_thread;
 

@@ -1,7 +1,7 @@
-/* blocks - see blocks.h: open addressing, the directory at most three quarters full and groups, which
- * have few collisions, seven eighths.
+/* blocks - see blocks.h: open addressing, the directory at most three quarters full and groups,
+ * which have few collisions, seven eighths.
  */
-#include "watch/blocks.h"
+#include "collect/blocks.h"
 
 #include "base/memory.h"
 

@@ -1,17 +1,21 @@
 /* blocks - the live blocks of one process, by address. Asked at every event: the search is inline.
  *
  * Blocks that a program uses together lie near each other, so they are kept near each other: each
- * 64 KiB of addresses has a small table of its own, found through a directory, and in the table they
- * are in the order of their addresses but for those that had to give way. What an event touches is
- * then in the cache as often as it is in the program's, and no table is ever large to copy.
+ * 64 KiB of addresses has a small table of its own, found through a directory, and in the table
+ * they are in the order of their addresses but for those that had to give way. What an event
+ * touches is then in the cache as often as it is in the program's, and no table is ever large to
+ * copy.
  *
  * Programs use the same addresses again and again, so the entry of a block that has died stays, to
  * be found at once by the next; the dead are dropped when the table is made anew.
+ *
+ * That nearness is what a table for all blocks cannot give, hence two hash tables of its own.
  */
-#ifndef WATCH_BLOCKS_H
-#define WATCH_BLOCKS_H
+#ifndef COLLECT_BLOCKS_H
+#define COLLECT_BLOCKS_H
 
-#include "watch/slab.h"
+#include "base/hash.h"
+#include "collect/slab.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,16 +50,21 @@ struct blocks { /* zeroed is empty */
 
 /* A group with room for one more, made if need be. */
 struct blocks_group *blocks_room(struct blocks *b, uint32_t number);
-/* A block had to give way far: the group in a larger table, unless it is large for what it holds. */
+/* A block had to give way far: the group in a larger table, unless it is large for what it holds.
+ */
 void blocks_spread(struct blocks *b, struct blocks_group *g);
 void blocks_free(struct blocks *b);
 
-static inline size_t blocks_home(uint64_t key, uint32_t mask)
+/* Asked at every event, so one multiplication does: `number` has 32 bits, and all of them reach the
+ * bits above the 40th.
+ */
+static inline size_t blocks_home(uint32_t number, uint32_t mask)
 {
-    return (size_t)(key * 0x9e3779b97f4a7c15u >> 40) & mask;
+    return (size_t)(number * HASH_FACTOR >> 40) & mask;
 }
 
-/* The group of this number or, where there is none, an empty one for it. Most often it is the last. */
+/* The group of this number or, where there is none, an empty one for it. Most often it is the last.
+ */
 static inline struct blocks_group *blocks_group(struct blocks *b, uint32_t number)
 {
     struct blocks_group *last = &b->groups[b->found];

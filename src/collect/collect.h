@@ -4,20 +4,24 @@
  * environment, calls collect_pass again and again, and collect_finish when the command and all that
  * it started have ended or shall no longer be waited for.
  */
-#ifndef WATCH_COLLECT_H
-#define WATCH_COLLECT_H
+#ifndef COLLECT_COLLECT_H
+#define COLLECT_COLLECT_H
 
 #include "base/err.h"
+#include "collect/absorb.h"
+#include "collect/still.h"
+#include "platform/platform.h"
 #include "trace/ring.h"
 #include "trace/store.h"
-#include "watch/absorb.h"
-#include "watch/residence.h"
 
 struct collect;
 
+#define COLLECT_SAMPLE_MEAN 524288u /* bytes: where nobody asks for another */
+
 struct collect_options {
     enum ring_mode mode;
-    uint64_t sample_mean; /* bytes; 0: 512 KiB */
+    uint64_t sample_mean; /* bytes; 0: COLLECT_SAMPLE_MEAN */
+    uint64_t whole_from;  /* while it samples, every block of so many bytes and more; 0: 64 KiB */
     uint32_t depth;       /* frames; 0: 256 */
     uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
     uint32_t wants;       /* enum ring_wants */
@@ -27,6 +31,9 @@ struct collect_options {
 /* NULL with *err. `store` may be NULL: then only counts are kept. */
 struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
                                struct err *err);
+
+/* Where the library is, for processes that cannot see that path: they get it by our descriptor. */
+void collect_library(struct collect *c, const char *path);
 
 /* "TIDEMARK_RING=...": for the command's environment, beside LD_PRELOAD. */
 const char *collect_environment(const struct collect *c);
@@ -40,14 +47,45 @@ void collect_numbered_by(struct collect *c,
                                             const char *name),
                          void *context);
 
+/* A program was started by us, which is to record itself. */
+void collect_launched(struct collect *c);
+
+/* It was, or will be, started with an environment that is not marked as counted. */
+void collect_unmarked(struct collect *c);
+
+/* The programs that were started by us and by all that are recorded, and those among them that the
+ * library has begun in: the others were not recorded.
+ */
+struct collect_account {
+    bool whole;  /* we have started the first: who is only attached to counts nothing */
+    bool untold; /* programs came that nobody had counted: there may be others that did not come */
+    uint64_t started, came;
+    uint64_t prospects[RING_START_END]; /* of `started`: what was said beforehand */
+};
+
+void collect_account(const struct collect *c, struct collect_account *out);
+
+/* A descriptor to wait for: processes of ours that cannot open our memory come there; -1: they cannot. */
+int collect_door(const struct collect *c);
+/* Give it to those who have come. */
+void collect_answer_door(struct collect *c);
+
 /* Change what recorded programs do from now on. */
 void collect_mode(struct collect *c, enum ring_mode mode);
 
 /* Record no new allocations of anybody, or record them again; the trace says so. */
 void collect_pause(struct collect *c, bool paused);
 
-/* A moment that is of interest; its time in the trace, in whole microseconds. */
+/* A moment that is of interest; its time in the trace, in whole microseconds. NULL: without a mark. */
 uint64_t collect_snapshot(struct collect *c, const char *name);
+
+/* Is it looked for what points to blocks? */
+bool collect_wants_reach(const struct collect *c);
+
+/* Which of its blocks nothing points to, at the moment `at_ns`: after a pass since it stands still.
+ * False: nothing is said of it, as it is not recorded or cannot be read.
+ */
+bool collect_reach(struct collect *c, int pid, const struct collect_still *still, uint64_t at_ns);
 
 /* Where the ring is, for one who joins. */
 const char *collect_ring(const struct collect *c);
@@ -57,6 +95,11 @@ void collect_each(const struct collect *c, void (*visit)(void *context, int pid)
 
 /* The stacks of a process's threads but the first, as far as they are known; how many, at most `most`. */
 size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *out, size_t most);
+
+/* Put into the trace what is resident of a process's large blocks and of its mappings, at a time of
+ * CLOCK_MONOTONIC. False: it is recorded, but that is denied.
+ */
+bool collect_resident(struct collect *c, int pid, uint64_t mono_ns);
 
 /* Number those that are new. To be called before processes are looked at in other ways: of two execs in
  * a row each is known by then, and no number is given twice or to the wrong one.
@@ -68,6 +111,9 @@ unsigned int collect_pass(struct collect *c);
 
 /* Are allocations recorded, now or when it goes on? */
 bool collect_has_heap(const struct collect *c);
+
+/* When we noticed, at a pass, that the process of that number had ended; `now` where we have not. */
+uint64_t collect_ended_ns(const struct collect *c, uint64_t number, uint64_t now);
 
 unsigned int collect_processes(const struct collect *c); /* that are alive, as of the last pass */
 

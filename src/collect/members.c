@@ -1,8 +1,10 @@
 /* members - see members.h. */
-#include "watch/members.h"
+#include "collect/members.h"
 
+#include "base/descriptor.h"
 #include "base/memory.h"
-#include "watch/ringcopy.h"
+#include "collect/identity.h"
+#include "collect/ringcopy.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -18,28 +20,13 @@ static struct member *find_member(struct collect *c, uint32_t number)
     return intmap_get(&c->by_number, number, &at) ? (struct member *)(uintptr_t)at : NULL;
 }
 
-static struct member *new_member(struct collect *c, uint32_t number, uint32_t pid, const char *file,
-                                 const char *name)
-{
-    struct member *m = memory_zeroed(sizeof(*m));
-
-    m->said = number;
-    m->process.number = c->number ? (uint32_t)c->number(c->context, (int)pid, file, name) : number;
-    m->process.pid = pid;
-    m->process.stacks.process = m->process.number;
-    m->process.file = memory_zeroed(1);
-    m->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    *c->last = m;
-    c->last = &m->next;
-    c->alive++;
-    intmap_put(&c->by_number, number, (uint64_t)(uintptr_t)m);
-    return m;
-}
-
-/* What a process says of itself in its first records: the process that forked it, its file and name. */
+/* What a process says of itself in its first records: the process that forked it, its file and
+ * name.
+ */
 struct announced {
     bool introduced; /* these records are in this ring: its first, if it has no other */
     uint32_t parent; /* 0: none */
+    uint64_t namespace;
     char text[RING_TEXT_MOST + 1];
     const char *name;
 };
@@ -59,12 +46,90 @@ static bool read_announced(const uint64_t *words, struct announced *out)
         if ((first & 31) == RING_PROCESS && ringcopy(copy, &words[i], first, RING_WORDS - i)) {
             out->introduced = true;
             out->parent = (uint32_t)copy[2];
-            memcpy(out->text, &copy[4], copy[3]);
+            out->namespace = copy[4];
+            memcpy(out->text, &copy[5], copy[3]);
             out->name = absorb_name(out->text, copy[3]);
         }
         return true;
     }
     return true;
+}
+
+/* ---- who it is ---- */
+
+static struct member *newest_of(const struct collect *c, int pid)
+{
+    uint64_t at;
+
+    return intmap_get(&c->by_pid, (uint64_t)pid, &at) ? (struct member *)(uintptr_t)at : NULL;
+}
+
+static bool is_ours(void *context, int pid)
+{
+    const struct member *m = newest_of(context, pid);
+
+    return m && !m->ended;
+}
+
+bool members_may_ask(struct collect *c, int pid)
+{
+    return pid > 0 && pid != getpid() && identity_descends(pid, is_ours, c);
+}
+
+/* A process that still has its ring mapped has not gone on by exec: whoever else uses its pid is
+ * not that one, and must not end it.
+ */
+static bool is_taken(const struct collect *c, int pid)
+{
+    const struct member *m = newest_of(c, pid);
+
+    return m && !m->ended && m->slot_count &&
+           identity_maps(pid, c->rings.inode, rings_offset(m->slots[0])) == IDENTITY_YES;
+}
+
+static int find_pid(struct collect *c, uint32_t slot, uint32_t called, const struct announced *said)
+{
+    const struct member *parent = said->parent ? find_member(c, said->parent) : NULL;
+    struct identity_claim claim = {.pid = (int)called,
+                                   .namespace = said->namespace,
+                                   .inode = c->rings.inode,
+                                   .offset = rings_offset(slot),
+                                   .parent = parent ? (int)parent->process.pid : 0};
+    int pid = identity_find(&claim, is_ours, c);
+
+    return pid && !is_taken(c, pid) ? pid : 0;
+}
+
+static void watch_life(struct collect *c, struct member *m, int pid)
+{
+    m->pidfd = -1;
+    if (!pid)
+        return;
+    m->pidfd = descriptor_keep((int)syscall(SYS_pidfd_open, pid, 0));
+    m->birth = m->pidfd < 0 ? identity_birth(pid) : 0;
+    intmap_put(&c->by_pid, (uint64_t)pid, (uint64_t)(uintptr_t)m);
+}
+
+static struct member *new_member(struct collect *c, uint32_t number, uint32_t slot, uint32_t called,
+                                 const struct announced *said)
+{
+    struct member *m = memory_zeroed(sizeof(*m));
+    int pid = find_pid(c, slot, called, said);
+
+    m->said = number;
+    m->called = called;
+    m->process.number = c->number ? (uint32_t)c->number(c->context, pid, said->text, said->name)
+                                  : number;
+    m->process.pid = (uint32_t)pid;
+    m->process.stacks.process = m->process.number;
+    m->process.contexts.process = m->process.number;
+    m->process.file = memory_zeroed(1);
+    watch_life(c, m, pid);
+    *c->last = m;
+    c->last = &m->next;
+    c->alive++;
+    intmap_put(&c->by_number, number, (uint64_t)(uintptr_t)m);
+    return m;
 }
 
 /* A forked child goes on with its parent's stacks. */
@@ -74,22 +139,20 @@ static void inherit(struct collect *c, struct member *m, uint32_t number)
 
     if (parent && parent != m) {
         m->process.stacks.parent = &parent->process.stacks;
+        m->process.contexts.parent = &parent->process.contexts;
         parent->forked_from = true;
     }
 }
 
 static void add_slot(struct member *m, uint32_t slot)
 {
-    if (m->slot_count == m->slot_room) {
-        m->slot_room = m->slot_room ? m->slot_room * 2 : 4;
-        m->slots = memory_resize(m->slots, m->slot_room * sizeof(*m->slots));
-    }
+    memory_fit(m->slots, m->slot_room, m->slot_count + 1);
     m->slots[m->slot_count++] = slot;
     m->process.threaded = m->slot_count > 1;
 }
 
-/* Whether the ring can be read. One that its owner has just claimed is left for the next time, and for
- * good where the owner has ended without a word.
+/* Whether the ring can be read. One that its owner has just claimed is left for the next time, and
+ * for good where the owner has ended without a word.
  */
 static bool has_begun(struct collect *c, uint32_t slot, struct announced *said)
 {
@@ -104,26 +167,29 @@ static bool has_begun(struct collect *c, uint32_t slot, struct announced *said)
     return read_announced(words, said); /* it may have begun and ended since we looked */
 }
 
-/* `alone`: a process may also be told by a ring that does not introduce it. */
+/* `alone`: a process may also be told by a ring that does not introduce it. One that has ended, or
+ * that another process says it is, gets no more rings.
+ */
 static void slot_seen(struct collect *c, uint32_t slot, bool alone)
 {
-    struct ring_slot *s = &c->rings.slots[slot];
+    uint32_t number = c->rings.slots[slot].process, called = c->rings.slots[slot].pid;
     struct announced said;
     struct absorb_ring *r;
     struct member *m;
 
     if (c->states[slot] || !has_begun(c, slot, &said))
         return;
-    m = find_member(c, s->process);
-    if (!m && !said.introduced && !alone)
+    m = find_member(c, number);
+    if ((!m && !said.introduced && !alone) || (m && (m->ended || m->called != called)))
         return;
     if (!m) {
-        m = new_member(c, s->process, s->pid, said.text, said.name);
+        m = new_member(c, number, slot, called, &said);
         inherit(c, m, said.parent);
     }
     r = memory_zeroed(sizeof(*r));
     r->process = &m->process;
     r->words = c->rings.maps[slot];
+    r->slot = slot;
     c->states[slot] = r;
     add_slot(m, slot);
 }
@@ -159,25 +225,28 @@ void members_look(struct collect *c)
         slot_seen(c, (uint32_t)c->claims[i], true);
 }
 
-bool members_replaced(const struct member *m)
+bool members_replaced(const struct collect *c, const struct member *m)
 {
-    for (const struct member *n = m->next; n; n = n->next) {
-        if (!n->ended && n->process.pid == m->process.pid)
-            return true;
-    }
-    return false;
+    const struct member *newest = m->process.pid ? newest_of(c, (int)m->process.pid) : NULL;
+
+    return newest && newest != m;
 }
 
 bool members_gone(const struct member *m)
 {
     struct pollfd p = {m->pidfd, POLLIN, 0};
 
-    return m->pidfd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & POLLIN));
+    if (m->pidfd < 0)
+        return m->process.pid && identity_gone((int)m->process.pid, m->birth);
+    return poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
 }
 
 void members_drop(struct collect *c, struct member *m)
 {
-    intmap_put(&c->by_number, m->said, 0);
+    if (find_member(c, m->said) == m)
+        intmap_put(&c->by_number, m->said, 0);
+    if (newest_of(c, (int)m->process.pid) == m)
+        intmap_put(&c->by_pid, m->process.pid, 0);
     stackmap_process_free(&m->process.stacks);
     free(m);
 }

@@ -1,9 +1,13 @@
 /* notes - see notes.h. Records are copies of what stands in the ring, of a length that was checked. */
-#include "watch/notes.h"
+#include "collect/notes.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
-#include "watch/pystack.h"
-#include "watch/ringcopy.h"
+#include "collect/put.h"
+#include "collect/pystack.h"
+#include "collect/ringcopy.h"
+#include "collect/said.h"
+#include "collect/spaces.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,20 +15,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(struct absorb *a, enum trace_kind kind, uint64_t time_ns, const void *fields,
-                size_t count)
-{
-    stackmap_flush(&a->stackmap, a->store);
-    if (a->store)
-        trace_store_put(a->store, kind, time_ns, fields, count, NULL, 0);
-}
+/* These pass from a ring into the trace as they are. */
+#define SAME(ring, trace) _Static_assert((int)(ring) == (int)(trace), #ring " is not " #trace)
+SAME(RING_BY_MALLOC, TRACE_BY_MALLOC);
+SAME(RING_BY_CALLOC, TRACE_BY_CALLOC);
+SAME(RING_BY_REALLOC, TRACE_BY_REALLOC);
+SAME(RING_BY_ALIGNED, TRACE_BY_ALIGNED);
+SAME(RING_BY_POOL, TRACE_BY_POOL);
+SAME(RING_BY_PYTHON, TRACE_BY_PYTHON);
+SAME(RING_BY_END, TRACE_BY_PYTHON + 1);
+SAME(RING_MAP_ANONYMOUS, TRACE_MMAP_ANONYMOUS);
+SAME(RING_MAP_FILE, TRACE_MMAP_FILE);
+SAME(RING_MAP_MOVED, TRACE_MMAP_MOVED);
+SAME(RING_MAP_ARENA, TRACE_MMAP_ARENA);
+SAME(RING_MAP_SHARED, TRACE_MMAP_SHARED);
+SAME(RING_MAP_RESERVED, TRACE_MMAP_RESERVED);
+SAME(RING_MAP_PROTECTED, TRACE_MMAP_PROTECTED);
+SAME(RING_MAP_END, TRACE_MMAP_KINDS);
+SAME(RING_CPU_PYTHON, TRACE_CPU_PYTHON);
+SAME(RING_CPU_NATIVE, TRACE_CPU_NATIVE);
+SAME(RING_CPU_SYSTEM, TRACE_CPU_SYSTEM);
+SAME(RING_CPU_COPY, TRACE_CPU_COPY);
 
 static bool take_stack(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
-    uint64_t count = first >> 5 & 0x7ffffff;
+    struct stackmap_told told = {.number = (uint32_t)(first >> 32),
+                                 .from = (uint32_t)(w[1] >> 32),
+                                 .without = (uint32_t)w[1],
+                                 .frames = w + 2,
+                                 .count = first >> 5 & 0x7ffffff};
 
-    stackmap_define(&a->stackmap, &r->process->stacks, a->store, (uint32_t)(first >> 32), w + 1,
-                    count);
+    stackmap_define(&a->stackmap, &r->process->stacks, a->store, &told);
     r->process->counts.stacks++;
     return true;
 }
@@ -56,7 +77,7 @@ static bool take_process(struct absorb *a, struct absorb_ring *r, const uint64_t
     fields.born = w[2] ? TRACE_BORN_FORKED : TRACE_BORN_EXECED;
     free(p->file);
     p->file = memory_zeroed(text + 1);
-    memcpy(p->file, w + 4, text);
+    memcpy(p->file, w + 5, text);
     p->first_ns = r->tick;
     if (a->silent)
         return true;
@@ -65,7 +86,7 @@ static bool take_process(struct absorb *a, struct absorb_ring *r, const uint64_t
         fields.name = trace_store_string(a->store, name, strlen(name));
         fields.command = trace_store_string(a->store, p->file, strlen(p->file));
     }
-    put(a, TRACE_PROCESS, r->tick, &fields, 7);
+    put_record(a, TRACE_PROCESS, r->tick, &fields, 7);
     return true;
 }
 
@@ -85,7 +106,8 @@ static bool take_thread(struct absorb *a, struct absorb_ring *r, const uint64_t 
     r->stack_low = w[1];
     r->stack_bytes = w[2];
     r->order = 0;
-    put(a, TRACE_THREAD, r->tick, &fields, 7);
+    r->labels = (struct contexts_labels){0};
+    put_record(a, TRACE_THREAD, r->tick, &fields, 7);
     return true;
 }
 
@@ -96,13 +118,18 @@ static uint64_t whole(double number)
 
 static double chance_of(uint64_t bytes, uint64_t mean)
 {
-    return -expm1(-((double)bytes + 1) / (mean ? (double)mean : 1));
+    return mean ? -expm1(-((double)bytes + 1) / (double)mean) : 1;
 }
 
-/* How many such blocks a sampled one stands for, in thousandths. */
+/* How many such blocks a sampled one stands for, in thousandths; 0: itself, as all of its size are told. */
 static uint64_t weight_of(uint64_t bytes, uint64_t mean)
 {
-    return whole(1000 / chance_of(bytes, mean) + 0.5);
+    return mean ? whole(1000 / chance_of(bytes, mean) + 0.5) : 0;
+}
+
+static uint64_t context_of(struct absorb *a, struct absorb_ring *r)
+{
+    return contexts_of(&r->process->contexts, &r->labels, &a->contexts, a->store);
 }
 
 static bool take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
@@ -112,8 +139,8 @@ static bool take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t 
                                  w[2],
                                  stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
                                  first >> 5 & 0x7ff,
-                                 weight_of(w[2], w[3])};
-
+                                 weight_of(w[2], w[3]),
+                                 context_of(a, r)};
     struct block *block;
 
     if (!(first >> 16))
@@ -121,9 +148,17 @@ static bool take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t 
     block = blocks_add(&r->process->blocks, first >> 16);
     block->info = ABSORB_SAMPLED;
     block->thread = r->thread & 0xffff;
+    block->order = (uint32_t)r->process->counts.samples;
+    block->birth = 0;
+    if (w[2] >= LARGE_BYTES)
+        large_add(&r->process->large, &r->process->blocks,
+                  (struct large_block){first >> 16, w[2], (uint32_t)fields.stack, block->order,
+                                       block->birth});
+    if (fields.origin == TRACE_BY_POOL)
+        notes_pool(a, r, first >> 16);
     r->process->counts.samples++;
     r->process->counts.bytes += whole((double)w[2] / chance_of(w[2], w[3]));
-    put(a, TRACE_ALLOC, r->tick, &fields, 6);
+    put_record(a, TRACE_ALLOC, r->tick, &fields, fields.context ? 7 : 6);
     return true;
 }
 
@@ -131,140 +166,82 @@ void notes_unmap(struct absorb *a, struct absorb_ring *r)
 {
     struct trace_munmap fields = {r->thread, r->unmapped, r->unmapped_bytes};
 
-    if (r->unmapped)
-        put(a, TRACE_MUNMAP, r->unmapped_ns, &fields, 3);
+    if (r->unmapped) {
+        mappings_unmap(&r->process->mappings, r->process->number, r->unmapped_ns, &fields);
+        put_record(a, TRACE_MUNMAP, r->unmapped_ns, &fields, 3);
+    }
     r->unmapped = 0;
+}
+
+static void put_mapping(struct absorb *a, struct absorb_ring *r, uint64_t time_ns,
+                        const struct trace_mmap *fields)
+{
+    mappings_map(&r->process->mappings, r->process->number, time_ns, fields);
+    put_record(a, TRACE_MMAP, time_ns, fields, fields->context ? 8 : fields->object ? 7 : 6);
+}
+
+void notes_pool(struct absorb *a, struct absorb_ring *r, uint64_t address)
+{
+    struct absorb_process *p = r->process;
+    const struct mapping *m = mappings_find(&p->mappings, p->number, address);
+    struct trace_mmap fields = {
+        .thread = r->thread, .protection = 3, .mmap_kind = TRACE_MMAP_ARENA};
+
+    if (!m || m->kind == TRACE_MMAP_ARENA || m->kind == TRACE_MMAP_FILE)
+        return;
+    fields.address = m->start;
+    fields.bytes = m->end - m->start;
+    fields.stack = m->stack;
+    put_mapping(a, r, m->born_ns > r->tick ? m->born_ns : r->tick, &fields);
 }
 
 static bool take_map(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     unsigned int aux = (unsigned int)(first >> 5) & 0x7ff;
-    struct trace_mmap fields = {r->thread,
-                                first >> 16,
-                                w[1],
-                                stackmap_stack(&r->process->stacks, (uint32_t)(w[2] >> 32)),
-                                w[2] & 0xff,
-                                aux == RING_MAP_ANONYMOUS ? TRACE_MMAP_ANONYMOUS
-                                : aux == RING_MAP_FILE    ? TRACE_MMAP_FILE
-                                : aux == RING_MAP_ARENA   ? TRACE_MMAP_ARENA
-                                                          : TRACE_MMAP_MOVED};
+    struct trace_mmap fields = {
+        r->thread,   first >> 16, w[1], stackmap_stack(&r->process->stacks, (uint32_t)(w[2] >> 32)),
+        w[2] & 0xff, aux,         w[3], context_of(a, r)};
 
-    r->process->counts.maps++;
-    put(a, TRACE_MMAP, r->tick, &fields, 6);
-    return true;
-}
-
-static bool take_break(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
-{
-    struct trace_mmap fields = {r->thread, first >> 16,
-                                0,         stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
-                                3,         TRACE_MMAP_BREAK};
-
-    put(a, TRACE_MMAP, r->tick, &fields, 6);
-    return true;
-}
-
-static void begin_region(struct absorb *a, struct absorb_ring *r, uint64_t number, uint64_t name)
-{
-    struct trace_region fields = {r->thread, ++a->region_count, name, 0};
-
-    fields.parent = regions_begin(&r->process->regions, &r->regions, fields.region, number);
-    put(a, TRACE_REGION, r->tick, &fields, 4);
-}
-
-static void end_region(struct absorb *a, struct absorb_ring *r, uint64_t region)
-{
-    struct trace_region_end fields = {r->thread, region};
-
-    if (region)
-        put(a, TRACE_REGION_END, r->tick, &fields, 2);
-}
-
-static uint64_t profiled_name(struct absorb *a, uint64_t line, const char *text,
-                              uint64_t file_bytes, uint64_t bytes)
-{
-    char name[RING_TEXT_MOST + 32];
-    int length = snprintf(name, sizeof(name), "%.*s:%" PRIu64 ":%.*s", (int)file_bytes, text, line,
-                          (int)(bytes - file_bytes), text + file_bytes);
-
-    return trace_store_string(a->store, name, (size_t)length);
-}
-
-static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int sort, uint64_t value,
-                     const char *text, uint64_t first_part, uint64_t bytes)
-{
-    uint64_t name = trace_store_string(a->store, text, first_part);
-    struct trace_mark mark = {r->thread, sort, name, value};
-    struct trace_label label = {r->thread, name, 0};
-
-    switch (sort) {
-    case RING_MARK_BEGIN:
-        begin_region(a, r, value, name);
-        break;
-    case RING_MARK_FINISH:
-        end_region(a, r, regions_end(&r->process->regions, &r->regions, value));
-        break;
-    case RING_MARK_LABEL:
-        if (value)
-            label.value = trace_store_string(a->store, text + first_part, bytes - first_part);
-        put(a, TRACE_LABEL, r->tick, &label, 3);
-        break;
-    case RING_MARK_PROFILED:
-        mark = (struct trace_mark){r->thread, TRACE_MARK_PROFILED,
-                                   profiled_name(a, value, text, first_part, bytes), 0};
-        put(a, TRACE_MARK, r->tick, &mark, 4);
-        break;
-    case RING_MARK_PAUSE:
-    case RING_MARK_RESUME:
-    case RING_MARK_SNAPSHOT:
-        mark.sort = sort - RING_MARK_PAUSE + TRACE_MARK_PAUSE;
-        put(a, TRACE_MARK, r->tick, &mark, 4);
-        break;
-    default:
-        put(a, TRACE_MARK, r->tick, &mark, 4);
-    }
-}
-
-static bool take_mark(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
-{
-    uint64_t bytes = w[2] >> 32, part = w[2] & UINT32_MAX;
-
-    if (part > bytes)
+    if (aux >= RING_MAP_END || aux == TRACE_MMAP_BREAK)
         return false;
-    if (a->store)
-        put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part,
-                 bytes);
+    r->process->counts.maps++;
+    put_mapping(a, r, absorb_time(a, r, w[4]), &fields);
     return true;
 }
 
 static bool take_code(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
-    uint64_t bytes = w[3] >> 32, file = w[3] & UINT32_MAX;
+    uint64_t bytes = w[3] >> 32, file = w[3] & UINT32_MAX, before;
 
     if (file > bytes)
         return false;
+    before = a->store ? trace_store_texts(a->store) : 0;
     stackmap_code(&r->process->stacks, a->store, (uint32_t)(first >> 32), w[2],
                   (const char *)(w + 4), file, bytes);
+    r->process->text_bytes += a->store ? trace_store_texts(a->store) - before : 0;
     return true;
 }
 
-/* Whose lines are read, or why they are not: a fact of the process. */
+/* Whose lines are read, or why they are not: facts of the process. */
 static bool take_python(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
 {
-    static const char *const states[] = {
-        "", " (not read: unknown version)", " (not read: the check against its C API failed)",
-        " (not read: a free-threaded build, whose own blocks are not recorded)",
-        " (not read: a debug build that links its objects)"};
+    static const char *const reasons[] = {
+        [RING_PYTHON_UNKNOWN] = "unknown version",
+        [RING_PYTHON_MISMATCH] = "the check against its C API failed",
+        [RING_PYTHON_FREE] = "a free-threaded build, whose own blocks are not recorded",
+        [RING_PYTHON_DEBUG] = "a debug build that links its objects"};
+    uint64_t state = w[2] <= RING_PYTHON_DEBUG ? w[2] : RING_PYTHON_UNKNOWN;
     char text[96];
-    int bytes = snprintf(text, sizeof(text), "%u.%u.%u%s", (unsigned int)(w[1] >> 24 & 255),
-                         (unsigned int)(w[1] >> 16 & 255), (unsigned int)(w[1] >> 8 & 255),
-                         states[w[2] <= RING_PYTHON_DEBUG ? w[2] : RING_PYTHON_UNKNOWN]);
+    int version = snprintf(text, sizeof(text), "%u.%u.%u", (unsigned int)(w[1] >> 24 & 255),
+                           (unsigned int)(w[1] >> 16 & 255), (unsigned int)(w[1] >> 8 & 255));
 
-    if (a->store) {
-        struct trace_fact fields = {TRACE_OF_PROCESS, r->process->number,
-                                    trace_store_string(a->store, "python", 6)};
-
-        trace_store_put(a->store, TRACE_FACT, 0, (const uint64_t *)&fields, 3, text, (size_t)bytes);
+    if (a->store)
+        trace_store_fact(a->store, TRACE_OF_PROCESS, r->process->number, FACT_PYTHON, text,
+                         (size_t)version);
+    if (a->store && state != RING_PYTHON_READ) {
+        snprintf(text + version, sizeof(text) - (size_t)version, " (not read: %s)", reasons[state]);
+        trace_store_fact(a->store, TRACE_OF_PROCESS, r->process->number, FACT_PYTHON_UNREAD, text,
+                         strlen(text));
     }
     if (w[2] == RING_PYTHON_READ)
         pystack_python(r->process, (uint32_t)w[1], w[3], w[4], w[5]);
@@ -277,7 +254,7 @@ static bool take_cpu(struct absorb *a, struct absorb_ring *r, const uint64_t *w,
                                first >> 5 & 0x7ff};
 
     r->cpu_stack = fields.stack;
-    put(a, TRACE_CPU, r->tick, &fields, 4);
+    put_record(a, TRACE_CPU, r->tick, &fields, 4);
     return true;
 }
 
@@ -286,25 +263,26 @@ static bool take_copy(struct absorb *a, struct absorb_ring *r, const uint64_t *w
     struct trace_copy fields = {r->thread, stackmap_stack(&r->process->stacks, (uint32_t)w[1]),
                                 w[2], weight_of(w[2], w[3])};
 
-    put(a, TRACE_COPY, r->tick, &fields, 4);
+    put_record(a, TRACE_COPY, r->tick, &fields, 4);
     return true;
 }
 
-static bool take_unmap(struct absorb_ring *r, const uint64_t *w, uint64_t first)
+static bool take_unmap(const struct absorb *a, struct absorb_ring *r, const uint64_t *w,
+                       uint64_t first)
 {
     r->unmapped = first >> 16;
     r->unmapped_bytes = w[1];
-    r->unmapped_ns = r->tick;
+    r->unmapped_ns = absorb_time(a, r, w[2]);
     return true;
 }
 
 /* It failed: forget it, or undo what was already said. */
 static bool take_ununmap(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
-    struct trace_mmap fields = {r->thread, first >> 16, w[1], 0, 0, TRACE_MMAP_MOVED};
+    struct trace_mmap fields = {r->thread, first >> 16, w[1], 0, 0, TRACE_MMAP_MOVED, 0, 0};
 
     if (r->unmapped != fields.address)
-        put(a, TRACE_MMAP, r->tick, &fields, 6);
+        put_mapping(a, r, absorb_time(a, r, w[2]), &fields);
     r->unmapped = 0;
     return true;
 }
@@ -312,12 +290,10 @@ static bool take_ununmap(struct absorb *a, struct absorb_ring *r, const uint64_t
 static bool take_thread_end(struct absorb *a, struct absorb_ring *r)
 {
     struct trace_thread_end fields = {r->thread};
-    uint64_t region;
 
-    while ((region = regions_left(&r->regions)))
-        end_region(a, r, region);
+    said_thread_end(a, r);
     r->stack_bytes = 0;
-    put(a, TRACE_THREAD_END, r->tick, &fields, 1);
+    put_record(a, TRACE_THREAD_END, r->tick, &fields, 1);
     return true;
 }
 
@@ -342,13 +318,11 @@ static bool take_note(struct absorb *a, struct absorb_ring *r, const uint64_t *w
     case RING_MAP:
         return take_map(a, r, w, first);
     case RING_UNMAP:
-        return take_unmap(r, w, first);
+        return take_unmap(a, r, w, first);
     case RING_UNUNMAP:
         return take_ununmap(a, r, w, first);
-    case RING_BREAK:
-        return take_break(a, r, w, first);
     case RING_MARK:
-        return take_mark(a, r, w, first);
+        return said_take(a, r, w, first);
     case RING_CODE:
         return take_code(a, r, w, first);
     case RING_PYTHON:
@@ -357,6 +331,8 @@ static bool take_note(struct absorb *a, struct absorb_ring *r, const uint64_t *w
         return take_cpu(a, r, w, first);
     case RING_COPY:
         return take_copy(a, r, w);
+    case RING_SPACE:
+        return spaces_take(a, r, w, first);
     case RING_UNLOADED:
         stackmap_unloaded(&r->process->stacks);
         return true;

@@ -1,5 +1,5 @@
 /* owed - see owed.h. */
-#include "watch/owed.h"
+#include "collect/owed.h"
 
 #include "base/memory.h"
 
@@ -17,10 +17,7 @@ void owed_add(struct owed *o, uint64_t address, const struct block *block)
     struct owed_block *known = find(o, address);
 
     if (!known) {
-        if (o->count == o->room) {
-            o->room = o->room ? o->room * 2 : 16;
-            o->list = memory_resize(o->list, o->room * sizeof(*o->list));
-        }
+        memory_fit(o->list, o->room, o->count + 1);
         intmap_put(&o->by_address, address, o->count);
         known = &o->list[o->count++];
         *known = (struct owed_block){.address = address};

@@ -1,9 +1,9 @@
 /* owed - blocks that were ended without their free, which is still to come: see absorb.c. */
-#ifndef WATCH_OWED_H
-#define WATCH_OWED_H
+#ifndef COLLECT_OWED_H
+#define COLLECT_OWED_H
 
 #include "base/intmap.h"
-#include "watch/blocks.h"
+#include "collect/blocks.h"
 
 struct owed_block {
     uint64_t address;

@@ -1,6 +1,9 @@
-/* regions - the named spans of a process: which one a record ends, and inside of which one began. */
-#ifndef WATCH_REGIONS_H
-#define WATCH_REGIONS_H
+/* regions - the named spans of a process: which one a record ends, and inside of which one began.
+ */
+#ifndef COLLECT_REGIONS_H
+#define COLLECT_REGIONS_H
+
+#include "base/intmap.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,10 +12,14 @@ struct region {              /* one that is open */
     uint64_t region, number; /* of the trace; the program's, 0: it nests */
 };
 
-/* Those that are open, the first first: all of a process that have a number, or those of a thread. */
+/* Those that are open: of a thread, the first first; or all of a process that have a number, in any
+ * order.
+ */
 struct regions { /* zeroed is empty */
     struct region *open;
     size_t count, room;
+    size_t nested;           /* of a thread: those without a number */
+    struct intmap by_number; /* of a process: place + 1, 0: it is closed */
 };
 
 /* A region of this thread begins; the one around it, 0: none. `number` 0: it nests. */

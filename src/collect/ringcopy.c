@@ -1,16 +1,16 @@
 /* ringcopy - see ringcopy.h. The program could write anything there, at any time: so lengths are read
  * once, from the copy, and whoever uses the record uses the copy alone.
  */
-#include "watch/ringcopy.h"
+#include "collect/ringcopy.h"
 
 #include <string.h>
 
 /* Words before the part whose length varies; 0: no such kind. */
 static const unsigned char heads[RING_KIND_END] = {
-    [RING_SAMPLE] = 4,     [RING_STACK] = 1,   [RING_PROCESS] = 4,  [RING_THREAD] = 4,
-    [RING_THREAD_END] = 1, [RING_MODULE] = 8,  [RING_UNLOADED] = 1, [RING_MAP] = 3,
-    [RING_UNMAP] = 2,      [RING_UNUNMAP] = 2, [RING_BREAK] = 2,    [RING_MARK] = 3,
-    [RING_CODE] = 4,       [RING_CPU] = 3,     [RING_COPY] = 4,     [RING_PYTHON] = 6,
+    [RING_SAMPLE] = 4,     [RING_STACK] = 2,   [RING_PROCESS] = 5,  [RING_THREAD] = 4,
+    [RING_THREAD_END] = 1, [RING_MODULE] = 8,  [RING_UNLOADED] = 1, [RING_MAP] = 5,
+    [RING_UNMAP] = 3,      [RING_UNUNMAP] = 3, [RING_MARK] = 3,     [RING_CODE] = 4,
+    [RING_CPU] = 3,        [RING_COPY] = 4,    [RING_PYTHON] = 6,   [RING_SPACE] = 7,
 };
 
 /* More than RING_RECORD_MOST where it is too much. */
@@ -34,6 +34,8 @@ static uint64_t rest(const uint64_t *head)
         return text_words(head[3] >> 32);
     case RING_MARK:
         return text_words(head[2] >> 32);
+    case RING_SPACE:
+        return text_words(head[6] >> 32);
     default:
         return 0;
     }

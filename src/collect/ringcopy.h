@@ -1,6 +1,6 @@
 /* ringcopy - one of the rarer records, taken out of a ring that somebody else can write to. */
-#ifndef WATCH_RINGCOPY_H
-#define WATCH_RINGCOPY_H
+#ifndef COLLECT_RINGCOPY_H
+#define COLLECT_RINGCOPY_H
 
 #include "trace/ring.h"
 

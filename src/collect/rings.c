@@ -1,53 +1,105 @@
 /* rings - see rings.h. */
-#include "watch/rings.h"
+#include "collect/rings.h"
+
+#include "base/clock.h"
+#include "collect/lifeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void)
+uint64_t rings_offset(uint32_t slot)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return RING_RINGS_OFFSET + (uint64_t)slot * RING_WORDS * 8;
 }
 
-int rings_create(struct rings *r, enum ring_mode mode, uint64_t sample_mean, uint32_t depth,
-                 uint64_t origin_ns, struct err *err)
+/* Holes cost nothing, but a limit on the size of files counts them. What raises a signal here would
+ * end the tool.
+ */
+static uint32_t slots_allowed(void)
+{
+    struct rlimit limit;
+    uint64_t most = RING_SLOTS;
+
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < RING_FILE_BYTES)
+        most = limit.rlim_cur > RING_RINGS_OFFSET
+                 ? (limit.rlim_cur - RING_RINGS_OFFSET) / (RING_WORDS * 8ull)
+                 : 0;
+    return (uint32_t)most;
+}
+
+/* The size is sealed: else a program that cuts the file off would end us by SIGBUS. */
+static int make_file(struct rings *r, struct err *err)
+{
+    char name[32];
+    struct stat st;
+
+    r->slot_count = slots_allowed();
+    if (!r->slot_count)
+        return err_set(err,
+                       "files may not be larger than the limit here (ulimit -f), and recording "
+                       "needs %llu KiB of shared memory",
+                       (unsigned long long)(rings_offset(1) / 1024));
+    snprintf(name, sizeof(name), RING_NAME "%d", (int)getpid());
+    r->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (r->fd < 0 || ftruncate(r->fd, (off_t)rings_offset(r->slot_count)) != 0 ||
+        fcntl(r->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+        fstat(r->fd, &st) != 0)
+        return err_set(err, "cannot make the shared memory for recording: %s", strerror(errno));
+    r->inode = (uint64_t)st.st_ino;
+    return 0;
+}
+
+/* Only those that the file has room for. */
+static void offer_slots(struct rings *r)
+{
+    for (uint32_t slot = 0; slot < r->slot_count; slot++)
+        r->control->free_slots[slot / 64] |= 1ull << (slot % 64);
+}
+
+static void fill_control(struct rings *r, const struct rings_options *o)
+{
+    struct ring_control *c = r->control;
+
+    c->slots = RING_SLOTS;
+    c->words = RING_WORDS;
+    lifeline_hold(&c->collector);
+    c->collector_user = geteuid();
+    c->origin_ns = r->origin_ns = o->origin_ns;
+    c->depth = o->depth;
+    c->sample_mean = o->sample_mean;
+    rings_mode(r, o->mode);
+    atomic_store(&c->next_process, 1);
+    offer_slots(r);
+    rings_tick(r);
+    c->magic = RING_MAGIC;
+}
+
+int rings_create(struct rings *r, const struct rings_options *o, struct err *err)
 {
     struct ring_control *c;
-    char name[32];
 
     memset(r, 0, sizeof(*r));
-    snprintf(name, sizeof(name), RING_NAME "%d", (int)getpid());
-    r->fd = memfd_create(name, MFD_CLOEXEC);
-    if (r->fd < 0 || ftruncate(r->fd, (off_t)RING_FILE_BYTES) != 0) {
+    r->fd = -1;
+    if (make_file(r, err) < 0) {
         rings_close(r);
-        return err_set(err, "Cannot make the shared memory for recording: %s.", strerror(errno));
+        return -1;
     }
     c = mmap(NULL, RING_RINGS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
     if (c == MAP_FAILED) {
+        err_set(err, "cannot map the shared memory for recording: %s", strerror(errno));
         rings_close(r);
-        return err_set(err, "Cannot map the shared memory for recording: %s.", strerror(errno));
+        return -1;
     }
     r->control = c;
     r->slots = (struct ring_slot *)((char *)c + RING_SLOTS_OFFSET);
-    c->slots = RING_SLOTS;
-    c->words = RING_WORDS;
-    c->collector_pid = (uint64_t)getpid();
-    c->origin_ns = origin_ns;
-    atomic_store(&c->mode, mode);
-    c->depth = depth;
-    c->sample_mean = sample_mean;
-    atomic_store(&c->next_process, 1);
-    memset((void *)c->free_slots, 0xff, sizeof(c->free_slots));
-    rings_tick(r);
-    c->magic = RING_MAGIC;
+    fill_control(r, o);
     return 0;
 }
 
@@ -60,7 +112,8 @@ void rings_close(struct rings *r)
     /* A process that goes on has this mapped until it joins another: leave it no pages. */
     if (r->fd >= 0)
         fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, RING_RINGS_OFFSET,
-                  (off_t)(RING_FILE_BYTES - RING_RINGS_OFFSET));
+                  (off_t)(rings_offset(r->slot_count) - RING_RINGS_OFFSET));
+    lifeline_drop();
     if (r->control)
         munmap(r->control, RING_RINGS_OFFSET);
     if (r->fd >= 0)
@@ -74,24 +127,36 @@ void rings_path(const struct rings *r, char *path, size_t room)
     snprintf(path, room, "/proc/%d/fd/%d", (int)getpid(), r->fd);
 }
 
+/* A program may have moved it, too, but only to a moment that has been, or that is while we look.
+ */
+#define AHEAD_NS 1000000u
+
 uint64_t rings_tick(struct rings *r)
 {
     _Atomic uint64_t *tick = &r->control->tick;
-    uint64_t now = now_ns() - r->control->origin_ns, seen = atomic_load(tick);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC) - r->origin_ns, seen = atomic_load(tick);
 
+    if (seen > now + AHEAD_NS) /* nonsense: put right what the others look at */
+        atomic_store(tick, seen = now);
     while (seen < now && !atomic_compare_exchange_weak(tick, &seen, now))
-        ; /* a program may have moved it, too: it never goes back */
-    return seen < now ? now : seen;
+        ;
+    return r->tick = seen < now ? now : seen;
+}
+
+void rings_mode(struct rings *r, uint32_t mode)
+{
+    r->mode = mode;
+    atomic_store(&r->control->mode, mode);
 }
 
 uint64_t *rings_map(struct rings *r, uint32_t slot)
 {
-    off_t at = (off_t)(RING_RINGS_OFFSET + (uint64_t)slot * RING_WORDS * 8);
     void *p;
 
     if (r->maps[slot])
         return r->maps[slot];
-    p = mmap(NULL, RING_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, at);
+    p = mmap(NULL, RING_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+             (off_t)rings_offset(slot));
     return p == MAP_FAILED ? NULL : (r->maps[slot] = p);
 }
 
@@ -103,8 +168,9 @@ void rings_claimed(struct rings *r, void (*seen)(void *context, uint32_t slot), 
         for (; taken; taken &= taken - 1) {
             uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(taken);
 
-            if (atomic_load_explicit(&r->slots[slot].state, memory_order_acquire) ==
-                RING_SLOT_CLAIMED)
+            if (slot < r->slot_count &&
+                atomic_load_explicit(&r->slots[slot].state, memory_order_acquire) ==
+                    RING_SLOT_CLAIMED)
                 seen(context, slot);
         }
     }
@@ -124,6 +190,7 @@ void rings_release(struct rings *r, uint32_t slot, uint64_t at, bool unread)
     atomic_store(&s->lost, 0);
     atomic_store(&s->nested, 0);
     atomic_store(&s->torn, 0);
+    atomic_store(&s->answered, 0);
     s->process = s->pid = 0;
     atomic_store(&s->state, RING_SLOT_FREE);
     atomic_fetch_or(&r->control->free_slots[slot / 64], 1ull << (slot % 64));

@@ -1,5 +1,5 @@
 /* slab - see slab.h. */
-#include "watch/slab.h"
+#include "collect/slab.h"
 
 #include "base/memory.h"
 

@@ -3,8 +3,8 @@
  * Made for tables that are replaced by larger ones as they grow: what one leaves behind serves the
  * next. Fresh memory is asked for in large steps, which is far cheaper than a fault for every page.
  */
-#ifndef WATCH_SLAB_H
-#define WATCH_SLAB_H
+#ifndef COLLECT_SLAB_H
+#define COLLECT_SLAB_H
 
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 /* stackmap - see stackmap.h. */
-#include "watch/stackmap.h"
+#include "collect/stackmap.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "trace/batch.h"
 #include "trace/ring.h"
@@ -9,6 +10,9 @@
 #include <string.h>
 
 #define PENDING_MOST (64u << 10)
+#define NUMBERS_EACH (1u << 15) /* of a page */
+#define NUMBERS_PAGES (RING_STACKS_MOST / NUMBERS_EACH)
+#define MODULES_MOST 8192u /* at once, of a process: each frame is looked for among them */
 
 static void put(struct trace_store *s, enum trace_kind kind, const void *fields, size_t count)
 {
@@ -23,9 +27,7 @@ static uint64_t string(struct trace_store *s, const char *text, size_t bytes)
 
 static uint64_t hash_text(uint64_t h, const void *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
-        h = (h ^ ((const unsigned char *)text)[i]) * 0x100000001b3u;
-    return h ^ h >> 31;
+    return hash_number(hash_bytes(h, text, bytes));
 }
 
 static uint64_t define_module(struct stackmap *m, struct trace_store *s, const char *path,
@@ -44,11 +46,18 @@ static uint64_t define_module(struct stackmap *m, struct trace_store *s, const c
     return fields.module;
 }
 
+/* What lies where has changed. */
+static void forget_near(struct stackmap_process *p)
+{
+    if (p->near)
+        memset(p->near, 0, STACKMAP_NEAR * sizeof(*p->near));
+}
+
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
                      const struct stackmap_module *module, const char *path, size_t path_bytes,
                      const unsigned char *build_id, size_t id_bytes)
 {
-    uint64_t key = hash_text(hash_text(0xcbf29ce484222325u, path, path_bytes), build_id, id_bytes);
+    uint64_t key = hash_text(hash_text(HASH_START, path, path_bytes), build_id, id_bytes);
     struct stackmap_module *mine;
     uint64_t number;
 
@@ -61,17 +70,18 @@ void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trac
             p->modules[i].number == number)
             return; /* told again, by another thread */
     }
-    if (p->module_count == p->module_room) {
-        p->module_room = p->module_room ? p->module_room * 2 : 8;
-        p->modules = memory_resize(p->modules, p->module_room * sizeof(*p->modules));
-    }
+    if (p->module_count == MODULES_MOST)
+        return; /* frames in it stay addresses */
+    memory_fit(p->modules, p->module_room, p->module_count + 1);
     mine = &p->modules[p->module_count++];
     *mine = *module;
     mine->number = number;
+    forget_near(p);
 }
 
 void stackmap_unloaded(struct stackmap_process *p)
 {
+    forget_near(p);
     p->module_count = 0;
 }
 
@@ -89,10 +99,7 @@ static const struct stackmap_module *module_at(const struct stackmap_process *p,
 void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
                    uint64_t line, const char *text, size_t file_bytes, size_t bytes)
 {
-    if (p->code_count == p->code_room) {
-        p->code_room = p->code_room ? p->code_room * 2 : 64;
-        p->codes = memory_resize(p->codes, p->code_room * sizeof(*p->codes));
-    }
+    memory_fit(p->codes, p->code_room, p->code_count + 1);
     intmap_put(&p->code_numbers, number, p->code_count);
     p->codes[p->code_count++] = (struct stackmap_code){
         string(s, text, file_bytes), string(s, text + file_bytes, bytes - file_bytes), line};
@@ -125,10 +132,7 @@ struct stackmap_code stackmap_know(struct stackmap_process *p, struct trace_stor
     struct stackmap_code code = {string(s, text, file_bytes),
                                  string(s, text + file_bytes, bytes - file_bytes), line};
 
-    if (p->seen_count == p->seen_room) {
-        p->seen_room = p->seen_room ? p->seen_room * 2 : 64;
-        p->seen_codes = memory_resize(p->seen_codes, p->seen_room * sizeof(*p->seen_codes));
-    }
+    memory_fit(p->seen_codes, p->seen_room, p->seen_count + 1);
     intmap_put(&p->seen, key, p->seen_count);
     return p->seen_codes[p->seen_count++] = code;
 }
@@ -140,7 +144,7 @@ uint64_t stackmap_python(struct stackmap *m, struct trace_store *s,
     struct trace_name name = {0, 0, code->function, code->file, line};
     uint64_t key, number;
 
-    key = hash_text(hash_text(0xcbf29ce484222325u, code, sizeof(*code)), &name.line, 8);
+    key = hash_text(hash_text(HASH_START, code, sizeof(*code)), &name.line, 8);
     if (intmap_get(&m->frames, key, &number))
         return number;
     fields.frame = name.frame = ++m->frame_count;
@@ -172,7 +176,7 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
     }
     if (frame & RING_FRAME_GUESSED)
         fields.flavour |= TRACE_FRAME_GUESSED;
-    key = ((fields.process << 4 | fields.flavour) * 0x9e3779b97f4a7c15u) ^ fields.address;
+    key = hash_mix(fields.process << 4 | fields.flavour, fields.address);
     if (intmap_get(&m->frames, key, &number))
         return number;
     fields.frame = ++m->frame_count;
@@ -181,29 +185,37 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
     return fields.frame;
 }
 
+/* The same, for those that come again and again. */
+static uint64_t near_number(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
+                            uint64_t frame)
+{
+    struct stackmap_near *near;
+
+    if (!p->near)
+        p->near = memory_zeroed(STACKMAP_NEAR * sizeof(*p->near));
+    near = &p->near[hash_number(frame) % STACKMAP_NEAR];
+    if (near->frame != frame || !near->number)
+        *near = (struct stackmap_near){frame, frame_number(m, p, s, frame)};
+    return near->number;
+}
+
 uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
                           struct trace_store *s, uint64_t address)
 {
     return frame_number(m, p, s, address & RING_FRAME_ADDRESS);
 }
 
-static uint64_t new_stack(struct stackmap *m, uint64_t parent, uint64_t frame)
+static void define_stack(struct stackmap *m, uint64_t number, uint64_t parent, uint64_t frame)
 {
-    uint64_t number = ++m->stack_count;
-
-    if (m->pending_used + 20 > m->pending_room) {
-        m->pending_room = m->pending_room ? m->pending_room * 2 : 4096;
-        m->pending = memory_resize(m->pending, m->pending_room);
-    }
+    memory_fit(m->pending, m->pending_room, m->pending_used + BATCH_STACK_MOST);
     if (!m->pending_used)
         m->pending_first = number;
     m->pending_used += batch_put_stack(m->pending + m->pending_used, number, parent, frame);
-    return number;
 }
 
 void stackmap_flush(struct stackmap *m, struct trace_store *s)
 {
-    struct trace_stacks fields = {m->pending_first, m->stack_count + 1 - m->pending_first};
+    struct trace_stacks fields = {m->pending_first, m->tree.count + 1 - m->pending_first};
 
     if (s && m->pending_used)
         trace_store_put(s, TRACE_STACKS, 0, (const uint64_t *)&fields, 2, m->pending,
@@ -213,36 +225,54 @@ void stackmap_flush(struct stackmap *m, struct trace_store *s)
 
 uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t parent, uint64_t frame)
 {
-    uint64_t key = parent << 32 | frame, number;
+    bool added;
+    uint32_t number = stacktree_child(&m->tree, (uint32_t)parent, (uint32_t)frame, &added);
 
-    if (intmap_get(&m->stacks, key, &number))
-        return number;
-    number = new_stack(m, parent, frame);
-    intmap_put(&m->stacks, key, number);
+    if (added)
+        define_stack(m, number, parent, frame);
     if (m->pending_used > PENDING_MOST)
         stackmap_flush(m, s);
     return number;
 }
 
-void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
-                     uint32_t number, const uint64_t *frames, size_t count)
+/* What the number of a stack of the program leads to; NULL: it is none that is given. */
+static uint32_t *place_of(struct stackmap_process *p, uint32_t number)
 {
-    uint64_t stack = 0, known;
+    uint32_t page = number / NUMBERS_EACH;
 
-    if (intmap_get(&p->numbers, number, &known))
-        return; /* by another thread */
-    while (count-- > 0)
-        stack = stackmap_push(m, s, stack, frame_number(m, p, s, frames[count]));
-    intmap_put(&p->numbers, number, stack);
+    if (number >= RING_STACKS_MOST)
+        return NULL;
+    if (!p->numbers)
+        p->numbers = memory_zeroed(NUMBERS_PAGES * sizeof(*p->numbers));
+    if (!p->numbers[page])
+        p->numbers[page] = memory_zeroed(NUMBERS_EACH * sizeof(**p->numbers));
+    return &p->numbers[page][number % NUMBERS_EACH];
+}
+
+void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
+                     const struct stackmap_told *told)
+{
+    uint32_t *place = place_of(p, told->number);
+    uint64_t stack;
+
+    if (!place || *place)
+        return; /* no number that we give, or told by another thread */
+    stack = told->from ? stackmap_stack(p, told->from) : 0;
+    stack = stacktree_outward(&m->tree, (uint32_t)stack, told->without);
+    for (size_t i = told->count; i-- > 0;)
+        stack = stackmap_push(m, s, stack, near_number(m, p, s, told->frames[i]));
+    *place = (uint32_t)stack;
 }
 
 uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number)
 {
-    uint64_t stack;
-
     for (; p; p = p->parent) {
-        if (intmap_get(&p->numbers, number, &stack))
-            return (uint32_t)stack;
+        const uint32_t *page = p->numbers && number < RING_STACKS_MOST
+                                 ? p->numbers[number / NUMBERS_EACH]
+                                 : NULL;
+
+        if (page && page[number % NUMBERS_EACH])
+            return page[number % NUMBERS_EACH];
     }
     return 0;
 }
@@ -250,7 +280,10 @@ uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number)
 void stackmap_process_free(struct stackmap_process *p)
 {
     free(p->modules);
-    intmap_free(&p->numbers);
+    free(p->near);
+    for (uint32_t i = 0; p->numbers && i < NUMBERS_PAGES; i++)
+        free(p->numbers[i]);
+    free(p->numbers);
     intmap_free(&p->code_numbers);
     free(p->codes);
     intmap_free(&p->seen);
@@ -261,7 +294,7 @@ void stackmap_process_free(struct stackmap_process *p)
 void stackmap_free(struct stackmap *m)
 {
     intmap_free(&m->frames);
-    intmap_free(&m->stacks);
     intmap_free(&m->modules);
+    stacktree_free(&m->tree);
     free(m->pending);
 }

@@ -3,15 +3,17 @@
  * The trace's stacks are a tree of frames that all processes share: a frame in a file of code is
  * named by file and address in it, so a thousand runs of one program have one set of stacks.
  */
-#ifndef WATCH_STACKMAP_H
-#define WATCH_STACKMAP_H
+#ifndef COLLECT_STACKMAP_H
+#define COLLECT_STACKMAP_H
 
 #include "base/intmap.h"
+#include "collect/stacktree.h"
 #include "trace/store.h"
 
 struct stackmap { /* of a trace; zeroed is empty */
-    struct intmap frames, stacks, modules;
-    uint64_t frame_count, stack_count, module_count;
+    struct intmap frames, modules;
+    struct stacktree tree;
+    uint64_t frame_count, module_count;
     unsigned char *pending; /* the tail of a STACKS record, not yet written */
     size_t pending_used, pending_room;
     uint64_t pending_first;
@@ -25,17 +27,23 @@ struct stackmap_code {             /* a function in Python */
     uint64_t file, function, line; /* strings; its first line */
 };
 
+#define STACKMAP_NEAR 4096
+
+struct stackmap_near { /* a frame as the program says it, and its number in the trace */
+    uint64_t frame, number;
+};
+
 struct stackmap_process { /* of one process; zeroed is empty */
     uint64_t process;
     const struct stackmap_process *parent; /* whose numbers it goes on with after a fork */
     struct stackmap_module *modules;
     size_t module_count, module_room;
-    struct intmap
-        numbers; /* the program's stacks -> the trace's. A map, as the program may write any */
+    uint32_t **numbers; /* the program's stacks -> the trace's: pages, made when one is used */
     struct intmap code_numbers; /* its functions in Python -> place in `codes` */
     struct stackmap_code *codes;
     size_t code_count, code_room;
-    struct intmap seen; /* functions that were read from outside: place in `seen_codes` */
+    struct stackmap_near *near; /* STACKMAP_NEAR of them; NULL: none yet */
+    struct intmap seen;         /* functions that were read from outside: place in `seen_codes` */
     struct stackmap_code *seen_codes;
     size_t seen_count, seen_room;
 };
@@ -62,9 +70,15 @@ uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
                           struct trace_store *s, uint64_t address);
 uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t parent, uint64_t frame);
 
-/* A stack of the program: frames as in trace/ring.h, innermost first. Several threads may tell it. */
+struct stackmap_told { /* a stack of the program, as in trace/ring.h */
+    uint32_t number, from, without;
+    const uint64_t *frames;
+    size_t count;
+};
+
+/* Several threads may tell it. */
 void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
-                     uint32_t number, const uint64_t *frames, size_t count);
+                     const struct stackmap_told *told);
 
 uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number); /* 0: not known */
 

@@ -1,5 +1,8 @@
 /* wait_cause - see wait_cause.h. What is in no list waits for something else. */
-#include "watch/wait_cause.h"
+#include "collect/wait_cause.h"
+
+#include "arch/arch.h"
+#include "base/count.h"
 
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -76,7 +79,7 @@ static const struct {
 
 enum trace_cause wait_cause(long number)
 {
-    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+    for (int i = 0; i < COUNT(causes); i++) {
         if (causes[i].number == number)
             return causes[i].cause;
     }

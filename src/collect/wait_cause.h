@@ -1,6 +1,6 @@
 /* wait_cause - what a thread waits for, from the system call that it is in. */
-#ifndef WATCH_WAIT_CAUSE_H
-#define WATCH_WAIT_CAUSE_H
+#ifndef COLLECT_WAIT_CAUSE_H
+#define COLLECT_WAIT_CAUSE_H
 
 #include "trace/format.h"
 

@@ -1,0 +1,251 @@
+/* pystack - see pystack.h. */
+#include "collect/pystack.h"
+
+#include "base/hash.h"
+#include "python/pyframes.h"
+#include "python/pythreads.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#define DEPTH_MOST 256
+#define TEXT_MOST 1024
+#define TASKS_MOST 64    /* of an event loop: more are taken for like those */
+#define AWAITERS_MOST 8  /* tasks that await one another */
+#define LOOP_INNERMOST 2 /* frames: that of the selector may be within that of the loop */
+
+static bool read_remote(void *context, uintptr_t at, void *to, size_t bytes)
+{
+    const struct absorb_process *p = context;
+    struct iovec mine = {to, bytes}, theirs = {(void *)at, bytes};
+
+    return process_vm_readv((pid_t)p->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)bytes;
+}
+
+void pystack_python(struct absorb_process *p, uint32_t version, uint64_t runtime, uint64_t bytes,
+                    uint64_t code_type)
+{
+    struct py_memory m = {read_remote, p};
+    struct absorb_python *python = &p->python;
+
+    python->runtime = runtime;
+    python->runtime_bytes = bytes;
+    python->read = py_layout_find(&python->layout, version, &m, runtime) == PY_LAYOUT_FOUND;
+    python->layout.code_type = code_type;
+}
+
+uint64_t pystack_tstate(struct absorb_process *p, uint32_t tid, uint64_t last)
+{
+    struct py_memory m = {read_remote, p};
+
+    if (!p->python.read)
+        return 0;
+    if (last && py_thread_is(&p->python.layout, &m, last, tid))
+        return last;
+    return py_thread_find(&p->python.layout, &m, p->python.runtime, tid);
+}
+
+/* A function that is known by where its parts are: a reused address has other parts. */
+static uint64_t identity(uintptr_t code, const struct py_code *c)
+{
+    uint64_t key = hash_mix(hash_mix(code, c->lines), c->file);
+
+    return hash_mix(key, c->name) ^ (uint64_t)c->first_line;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t bytes = strlen(end);
+
+    return length >= bytes && memcmp(text + length - bytes, end, bytes) == 0;
+}
+
+/* Is it a function in which an event loop waits: asyncio's own, or one that asyncio.run has started? */
+static void note_loop(struct absorb_python *python, uint64_t code, const char *text, size_t file,
+                      size_t name)
+{
+    if (ends_with(text, file, "/asyncio/base_events.py") &&
+        ends_with(text + file, name, "_run_once"))
+        python->loop_code = code;
+    else if (ends_with(text, file, "/asyncio/runners.py") && ends_with(text + file, name, "run"))
+        python->runner_code = code;
+}
+
+/* The frame of the trace for one frame of Python; 0: it cannot be read. */
+static uint64_t frame_of(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
+                         const struct py_frame *f)
+{
+    const struct py_layout *l = &p->python.layout;
+    char text[2 * TEXT_MOST];
+    struct py_code code;
+    struct stackmap_code known;
+    size_t file, name;
+    uint64_t key;
+
+    if (!py_code_read(l, m, f->code, &code))
+        return 0;
+    key = identity(f->code, &code);
+    if (!stackmap_known(&p->stacks, key, &known)) {
+        file = py_text(l, m, code.file, text, TEXT_MOST);
+        name = py_text(l, m, code.name, text + file, TEXT_MOST);
+        known = stackmap_know(&p->stacks, a->store, key, (uint64_t)code.first_line, text, file,
+                              file + name);
+        note_loop(&p->python, f->code, text, file, name);
+    }
+    return stackmap_python(&a->stackmap, a->store, &known,
+                           py_code_line(l, m, &code, f->instruction));
+}
+
+struct found { /* of a thread, innermost first */
+    uint64_t frames[DEPTH_MOST];
+    size_t count;
+    size_t loop;       /* 1 + the place of the frame of an event loop that waits; 0: it is none */
+    uintptr_t loop_at; /* and where that is */
+    bool once;         /* it is asyncio's own */
+};
+
+static void note_frame(const struct absorb_python *python, struct found *f, uint64_t code,
+                       uintptr_t at)
+{
+    bool once = code == python->loop_code;
+
+    if (f->loop || f->count >= LOOP_INNERMOST || !(once || code == python->runner_code))
+        return;
+    f->loop = f->count + 1;
+    f->loop_at = at;
+    f->once = once;
+}
+
+static void find_frames(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
+                        uint64_t tstate, struct found *out)
+{
+    struct py_walk walk;
+    struct py_link link;
+    struct py_frame f;
+
+    if (!tstate || !p->python.read || !py_walk_start(&walk, &p->python.layout, m, tstate))
+        return;
+    while (out->count < DEPTH_MOST &&
+           py_link_next(&p->python.layout, m, &walk.at, &link) == PY_FRAME) {
+        f = (struct py_frame){link.code, link.instruction, false};
+        out->frames[out->count] = frame_of(a, p, m, &f);
+        if (!out->frames[out->count])
+            break;
+        note_frame(&p->python, out, f.code, walk.at);
+        out->count++;
+        walk.at = link.previous;
+    }
+}
+
+/* ---- what an event loop waits for ---- */
+
+/* The task that awaits another one: by name, or as the only one that gathers. NULL: none, or unclear. */
+static const struct py_task *awaiter_of(const struct py_task *tasks, size_t count,
+                                        const struct py_task *t)
+{
+    const struct py_task *gathers = NULL;
+    size_t several = 0;
+
+    for (const struct py_task *each = tasks; each < tasks + count; each++) {
+        if (each != t && each->waits_for == t->task)
+            return each;
+        gathers = each->gathers ? each : gathers;
+        several += each->gathers;
+    }
+    return several == 1 && gathers != t ? gathers : NULL;
+}
+
+/* Who awaits another task or many leaves the waiting to those. */
+static bool is_last(const struct py_task *tasks, size_t count, const struct py_task *t)
+{
+    for (const struct py_task *each = tasks; !t->gathers && each < tasks + count; each++)
+        if (t->waits_for == each->task)
+            return false;
+    return !t->gathers;
+}
+
+static uint64_t push_task(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
+                          const struct py_task *t, uint64_t stack)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        uint64_t frame = frame_of(a, p, m, &t->frames[i]);
+
+        if (!frame)
+            break;
+        stack = stackmap_push(&a->stackmap, a->store, stack, frame);
+    }
+    return stack;
+}
+
+static void add_await(struct pystack *out, uint64_t stack)
+{
+    unsigned int i = 0;
+
+    while (i < out->awaits && out->await[i].stack != stack)
+        i++;
+    if (i == PYSTACK_AWAITS)
+        return;
+    out->awaits += i == out->awaits;
+    out->await[i].stack = stack;
+    out->await[i].tasks++;
+}
+
+struct awaiting {
+    struct py_task tasks[TASKS_MOST];
+    size_t count;
+    uint64_t base; /* the stack of the loop */
+    uint64_t pc;   /* the frame of its system call */
+};
+
+static void add_task(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
+                     const struct awaiting *w, const struct py_task *last, struct pystack *out)
+{
+    const struct py_task *chain[AWAITERS_MOST];
+    size_t depth = 0;
+    uint64_t stack = w->base;
+
+    for (const struct py_task *t = last; t && depth < AWAITERS_MOST;
+         t = awaiter_of(w->tasks, w->count, t))
+        chain[depth++] = t;
+    while (depth > 0)
+        stack = push_task(a, p, m, chain[--depth], stack);
+    add_await(out, stackmap_push(&a->stackmap, a->store, stack, w->pc));
+}
+
+static void find_awaits(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
+                        const struct found *f, struct awaiting *w, struct pystack *out)
+{
+    struct absorb_python *python = &p->python;
+
+    if (!py_loop_find(&python->layout, m, f->loop_at, f->once, &python->loop))
+        return;
+    w->count = py_tasks_read(&python->layout, m, &python->loop, w->tasks, TASKS_MOST);
+    for (size_t i = 0; i < w->count; i++)
+        if (is_last(w->tasks, w->count, &w->tasks[i]))
+            add_task(a, p, m, w, &w->tasks[i], out);
+}
+
+static uint64_t push_all(struct absorb *a, const struct found *f, size_t from)
+{
+    uint64_t stack = 0;
+
+    for (size_t i = f->count; i > from; i--)
+        stack = stackmap_push(&a->stackmap, a->store, stack, f->frames[i - 1]);
+    return stack;
+}
+
+void pystack_of(struct absorb *a, struct absorb_process *p, uint64_t pc, uint64_t tstate,
+                struct pystack *out)
+{
+    struct py_memory m = {read_remote, p};
+    struct found f = {.count = 0};
+    struct awaiting w = {.pc = stackmap_address(&a->stackmap, &p->stacks, a->store, pc)};
+
+    *out = (struct pystack){0};
+    find_frames(a, p, &m, tstate, &f);
+    out->stack = stackmap_push(&a->stackmap, a->store, push_all(a, &f, 0), w.pc);
+    if (!f.loop)
+        return;
+    w.base = push_all(a, &f, f.loop - 1);
+    find_awaits(a, p, &m, &f, &w, out);
+}

@@ -1,0 +1,130 @@
+/* said - see said.h. */
+#include "collect/said.h"
+
+#include "collect/put.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void begin_region(struct absorb *a, struct absorb_ring *r, uint64_t number, uint64_t name)
+{
+    struct trace_region fields = {r->thread, ++a->region_count, name, 0};
+
+    fields.parent = regions_begin(&r->process->regions, &r->regions, fields.region, number);
+    put_record(a, TRACE_REGION, r->tick, &fields, 4);
+}
+
+static void end_region(struct absorb *a, struct absorb_ring *r, uint64_t region)
+{
+    struct trace_region_end fields = {r->thread, region};
+
+    if (region)
+        put_record(a, TRACE_REGION_END, r->tick, &fields, 2);
+}
+
+static uint64_t profiled_name(struct absorb *a, struct absorb_process *p, uint64_t line,
+                              const char *text, uint64_t file_bytes, uint64_t bytes)
+{
+    char name[RING_TEXT_MOST + 32];
+    int length = snprintf(name, sizeof(name), "%.*s:%" PRIu64 ":%.*s", (int)file_bytes, text, line,
+                          (int)(bytes - file_bytes), text + file_bytes);
+
+    return absorb_string(a, p, name, (size_t)length);
+}
+
+/* What a mark of a ring is in the trace; begin, finish and label are records of their own. */
+static uint64_t mark_kind(unsigned int kind)
+{
+    static const uint8_t kinds[] = {
+        [RING_MARK_MOMENT] = TRACE_MARK_MOMENT,         [RING_MARK_STEP] = TRACE_MARK_STEP,
+        [RING_MARK_PROFILED] = TRACE_MARK_PROFILED,     [RING_MARK_PAUSE] = TRACE_MARK_PAUSE,
+        [RING_MARK_RESUME] = TRACE_MARK_RESUME,         [RING_MARK_SNAPSHOT] = TRACE_MARK_SNAPSHOT,
+        [RING_MARK_FINALIZING] = TRACE_MARK_FINALIZING, [RING_MARK_WHOLE] = TRACE_MARK_WHOLE,
+    };
+
+    return kind < sizeof(kinds) ? kinds[kind] : TRACE_MARK_MOMENT;
+}
+
+static void put_label(struct absorb *a, struct absorb_ring *r, uint64_t key, uint64_t value)
+{
+    struct trace_label fields = {r->thread, key, value};
+
+    if (key)
+        contexts_label(&r->labels, &r->process->contexts, key, value);
+    else
+        contexts_unlabel(&r->labels, &r->process->contexts);
+    put_record(a, TRACE_LABEL, r->tick, &fields, 3);
+}
+
+static void put_step(struct absorb *a, struct absorb_ring *r, struct trace_mark *mark)
+{
+    put_record(a, TRACE_MARK, r->tick, mark, 5);
+    contexts_step(&r->process->contexts, mark->step);
+}
+
+static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int kind, uint64_t value,
+                     const char *text, uint64_t first_part, uint64_t bytes, uint64_t step)
+{
+    uint64_t name = absorb_string(a, r->process, text, first_part);
+    struct trace_mark mark = {r->thread, mark_kind(kind), name, value, step};
+
+    switch (kind) {
+    case RING_MARK_BEGIN:
+        begin_region(a, r, value, name);
+        break;
+    case RING_MARK_FINISH:
+        end_region(a, r, regions_end(&r->process->regions, &r->regions, value));
+        break;
+    case RING_MARK_LABEL:
+        put_label(a, r, first_part || value ? name : 0,
+                  value ? absorb_string(a, r->process, text + first_part, bytes - first_part) : 0);
+        break;
+    case RING_MARK_STEP:
+        put_step(a, r, &mark);
+        break;
+    case RING_MARK_HEIR:
+        contexts_heir(&r->process->contexts, value >> 1, value & 1);
+        break;
+    case RING_MARK_PROFILED:
+        mark.name = profiled_name(a, r->process, value, text, first_part, bytes);
+        mark.value = 0;
+        put_record(a, TRACE_MARK, r->tick, &mark, 4);
+        break;
+    case RING_MARK_FINALIZING:
+        absorb_flush(a, r->process); /* what came before it shall stand before it */
+        put_record(a, TRACE_MARK, r->tick, &mark, 4);
+        break;
+    default:
+        put_record(a, TRACE_MARK, r->tick, &mark, 4);
+    }
+}
+
+static bool take_reach(struct absorb_ring *r, const uint64_t *where, uint64_t bytes)
+{
+    if (bytes != 2 * sizeof(*where))
+        return false;
+    r->process->reach = (struct absorb_reach){true, r->slot, r->tid, r->tick, where[0], where[1]};
+    return true;
+}
+
+bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    uint64_t bytes = w[2] >> 32, part = w[2] & UINT32_MAX;
+
+    if (part > bytes)
+        return false;
+    if ((first >> 5 & 0x7ff) == RING_MARK_REACH)
+        return take_reach(r, w + 3, bytes);
+    if (a->store)
+        put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part, bytes,
+                 first >> 16);
+    return true;
+}
+
+void said_thread_end(struct absorb *a, struct absorb_ring *r)
+{
+    uint64_t region;
+
+    while ((region = regions_left(&r->regions)))
+        end_region(a, r, region);
+}

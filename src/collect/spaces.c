@@ -1,0 +1,227 @@
+/* spaces - see spaces.h. */
+#include "collect/spaces.h"
+
+#include "base/memory.h"
+#include "collect/put.h"
+
+#include <stdlib.h>
+
+#define SAME(ring, trace) _Static_assert((int)(ring) == (int)(trace), #ring " is not " #trace)
+SAME(RING_SPACE_KINDS, TRACE_SPACE_KINDS);
+
+#define MAPPING_CLASS 0x10000u /* of a mapping of what has this class besides */
+
+/* ---- from the ring ---- */
+
+static uint32_t space_of(struct absorb *a, struct absorb_process *p, const char *name,
+                         uint64_t bytes, uint64_t kind)
+{
+    uint64_t string = absorb_string(a, p, name, bytes), space;
+    struct trace_space fields = {0, string, kind};
+
+    if (intmap_get(&a->spaces.spaces, string, &space))
+        return (uint32_t)space;
+    fields.space = ++a->spaces.count;
+    intmap_put(&a->spaces.spaces, string, fields.space);
+    trace_store_put(a->store, TRACE_SPACE, 0, (const uint64_t *)&fields, 3, NULL, 0);
+    return (uint32_t)fields.space;
+}
+
+static bool is_sound(const uint64_t *w, unsigned int what)
+{
+    return what < RING_SPACE_END && (w[6] & UINT32_MAX) <= w[6] >> 32 &&
+           (w[3] & UINT32_MAX) < RING_SPACE_KINDS;
+}
+
+bool spaces_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    struct absorb_process *p = r->process;
+    uint64_t text = w[6] >> 32, part = w[6] & UINT32_MAX;
+    unsigned int aux = (unsigned int)(first >> 5) & 0x7ff;
+    struct space_event e = {.time_ns = absorb_time(a, r, w[4]),
+                            .handle = w[1],
+                            .bytes = w[2],
+                            .owner = w[5],
+                            .thread = r->thread,
+                            .what = aux & 7,
+                            .class = aux >> 3};
+
+    if (!is_sound(w, e.what))
+        return false;
+    if (!a->store)
+        return true;
+    e.stack = stackmap_stack(&p->stacks, (uint32_t)(w[3] >> 32));
+    e.context = contexts_of(&p->contexts, &r->labels, &a->contexts, a->store);
+    if (part)
+        e.space = space_of(a, p, (const char *)(w + 7), part, w[3] & UINT32_MAX);
+    if (text > part)
+        e.call = absorb_string(a, p, (const char *)(w + 7) + part, text - part);
+    r->space_order += e.what == RING_SPACE_ALLOC;
+    e.order = r->space_order;
+    memory_fit(p->spaces.pending, p->spaces.pending_room, p->spaces.pending_count + 1);
+    p->spaces.pending[p->spaces.pending_count++] = e;
+    return true;
+}
+
+/* ---- into the trace ---- */
+
+static void end_block(struct absorb *a, struct absorb_process *p, struct space_block *b,
+                      const struct space_event *e)
+{
+    uint64_t between = e->what == RING_SPACE_FREE && e->thread == b->thread ? e->order - b->order
+                                                                            : TRACE_LATER_MANY;
+    struct trace_space_free fields = {e->thread, b->number, b->space,
+                                      between < TRACE_LATER_MANY ? between : TRACE_LATER_MANY};
+
+    put_record(a, TRACE_SPACE_FREE, e->time_ns, &fields, 4);
+    space_blocks_remove(&p->spaces, b);
+}
+
+static void begin_block(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    struct space_block *before = space_blocks_find(&p->spaces, e->class, e->handle);
+    struct space_block b = {.handle = e->handle,
+                            .owner = e->owner,
+                            .number = ++a->spaces.blocks,
+                            .born_ns = e->time_ns,
+                            .space = e->space,
+                            .thread = e->thread,
+                            .order = e->order,
+                            .class = e->class};
+    struct trace_space_alloc fields = {e->thread, b.number, e->bytes,   e->stack,
+                                       e->space,  e->call,  e->context, e->handle};
+
+    if (before)
+        end_block(a, p, before, e);
+    put_record(a, TRACE_SPACE_ALLOC, e->time_ns, &fields, 8);
+    space_blocks_add(&p->spaces, &b);
+}
+
+/* The last who has it lets it die. */
+static void drop_block(struct absorb *a, struct absorb_process *p, struct space_block *b,
+                       const struct space_event *e)
+{
+    if (b->holds)
+        b->holds--;
+    else
+        end_block(a, p, b, e);
+}
+
+static void free_block(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    struct space_block *b = space_blocks_find(&p->spaces, e->class, e->handle);
+
+    if (b && b->born_ns <= e->time_ns)
+        drop_block(a, p, b, e);
+}
+
+static void hold_block(struct absorb_process *p, const struct space_event *e)
+{
+    struct space_block *b = space_blocks_find(&p->spaces, e->class, e->handle);
+    struct space_block mapping = {.handle = e->owner,
+                                  .number = SPACE_BLOCK_MAPPING,
+                                  .class = e->class | MAPPING_CLASS,
+                                  .bytes = e->bytes,
+                                  .mapped = e->handle};
+
+    if (!b || (e->owner && space_blocks_find(&p->spaces, mapping.class, e->owner)))
+        return;
+    b->holds++;
+    if (e->owner)
+        space_blocks_add(&p->spaces, &mapping);
+}
+
+/* Mappings side by side may go by one call. */
+static void let_go(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    uint64_t at = e->handle, end = at + e->bytes;
+    struct space_block *m, *b;
+
+    while (at < end && (m = space_blocks_find(&p->spaces, e->class | MAPPING_CLASS, at))) {
+        b = space_blocks_find(&p->spaces, e->class, m->mapped);
+        at = m->bytes ? at + m->bytes : end;
+        space_blocks_remove(&p->spaces, m);
+        if (b)
+            drop_block(a, p, b, e);
+    }
+}
+
+static void end_owner(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    uint32_t vendor = e->class >> RING_SPACE_CLASS_BITS;
+
+    for (size_t i = 0; i < p->spaces.count; i++) {
+        struct space_block *b = &p->spaces.blocks[i];
+
+        if (b->number && b->number != SPACE_BLOCK_MAPPING && b->owner == e->owner &&
+            b->class >> RING_SPACE_CLASS_BITS == vendor && b->born_ns <= e->time_ns)
+            end_block(a, p, b, e);
+    }
+}
+
+static void put_failed(struct absorb *a, const struct space_event *e)
+{
+    struct trace_space_failed fields = {e->thread, e->bytes, e->stack, e->space, e->call, e->owner};
+
+    put_record(a, TRACE_SPACE_FAILED, e->time_ns, &fields, 6);
+}
+
+static void put_launches(struct absorb *a, const struct space_event *e)
+{
+    struct trace_launches fields = {e->thread, e->stack, e->call, e->bytes};
+
+    put_record(a, TRACE_LAUNCHES, e->time_ns, &fields, 4);
+}
+
+static void take(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    switch (e->what) {
+    case RING_SPACE_ALLOC:
+        begin_block(a, p, e);
+        break;
+    case RING_SPACE_FREE:
+        free_block(a, p, e);
+        break;
+    case RING_SPACE_FAILED:
+        put_failed(a, e);
+        break;
+    case RING_SPACE_GONE:
+        end_owner(a, p, e);
+        break;
+    case RING_SPACE_HOLD:
+        hold_block(p, e);
+        break;
+    case RING_SPACE_LET_GO:
+        let_go(a, p, e);
+        break;
+    default:
+        put_launches(a, e);
+    }
+}
+
+/* By time; of one time as they were read, which is their order in memory. */
+static int compare(const void *a, const void *b)
+{
+    const struct space_event *const *x = a, *const *y = b;
+
+    if ((*x)->time_ns != (*y)->time_ns)
+        return (*x)->time_ns < (*y)->time_ns ? -1 : 1;
+    return *x < *y ? -1 : *x > *y;
+}
+
+void spaces_settle(struct absorb *a, struct absorb_process *p)
+{
+    size_t count = p->spaces.pending_count;
+    const struct space_event **order;
+
+    if (!count)
+        return;
+    order = memory_resize(NULL, count * sizeof(struct space_event *));
+    for (size_t i = 0; i < count; i++)
+        order[i] = &p->spaces.pending[i];
+    memory_sort(order, count, sizeof(struct space_event *), compare);
+    for (size_t i = 0; i < count; i++)
+        take(a, p, order[i]);
+    free(order);
+    p->spaces.pending_count = 0;
+}
