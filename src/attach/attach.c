@@ -3,23 +3,27 @@
  * The work is done by a child of ours: should it fail half-way, the kernel lets go of every thread
  * that it has stopped.
  */
-#include "watch/attach.h"
+#include "attach/attach.h"
 
-#include "watch/loaded.h"
-#include "watch/obstacle.h"
-#include "watch/remote.h"
+#include "attach/control.h"
+#include "attach/earlier.h"
+#include "attach/hand.h"
+#include "attach/loaded.h"
+#include "attach/obstacle.h"
+#include "attach/remote.h"
+#include "base/count.h"
+#include "trace/ring.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,14 +31,14 @@
 #define NOBODY 127
 #define START_TRIES 200
 #define START_US 10000
-#define HELD_TEXT 64
-#define HOLD_TRIES 5000
+#define ENTRY "tidemark_enter"
+#define CANNOT_OPEN 4 /* of enum tidemark_join_error */
 
 /* ---- can it be done? ---- */
 
 struct state {
     char letter;
-    int tracer, filter;
+    int tracer;
 };
 
 static bool read_state(int pid, struct state *s)
@@ -42,7 +46,7 @@ static bool read_state(int pid, struct state *s)
     char path[64], line[256];
     FILE *f;
 
-    *s = (struct state){'?', 0, 0};
+    *s = (struct state){'?', 0};
     snprintf(path, sizeof(path), "/proc/%d/status", pid);
     f = fopen(path, "re");
     if (!f)
@@ -50,39 +54,22 @@ static bool read_state(int pid, struct state *s)
     while (fgets(line, sizeof(line), f)) {
         sscanf(line, "State: %c", &s->letter);
         sscanf(line, "TracerPid: %d", &s->tracer);
-        sscanf(line, "Seccomp: %d", &s->filter);
     }
     fclose(f);
     return true;
-}
-
-static bool same_namespace(int pid, const char *which)
-{
-    struct stat ours, theirs;
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/self/ns/%s", which);
-    if (stat(path, &ours) < 0)
-        return true;
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, which);
-    return stat(path, &theirs) < 0 || ours.st_ino == theirs.st_ino;
 }
 
 /* It must be stopped by us, and make system calls for us. */
 static int check_entering(int pid, const struct state *s, struct err *err)
 {
     if (s->tracer)
-        return err_code(err, UNREACHABLE,
-                        "process %d is traced by process %d, a debugger perhaps; end that first",
-                        pid, s->tracer);
+        return err_code(
+            err, UNREACHABLE,
+            "process %d is being traced by process %d, perhaps a debugger; end that first", pid,
+            s->tracer);
     if (s->letter == 'T')
-        return err_code(err, UNREACHABLE,
-                        "process %d is stopped; let it run on first: kill -CONT %d", pid, pid);
-    if (s->filter)
-        return err_code(err, UNREACHABLE,
-                        "process %d filters its system calls (seccomp), and could be killed for "
-                        "one of ours; start it with 'tidemark record' instead",
-                        pid);
+        return err_code(err, UNREACHABLE, "process %d is stopped; resume it first: kill -CONT %d",
+                        pid, pid);
     return 0;
 }
 
@@ -96,12 +83,8 @@ int attach_check(int pid, bool self_loading, struct err *err)
                         "process %d belongs to another user; attach as that user or as root", pid);
     if (!read_state(pid, &s) || s.letter == 'Z' || s.letter == 'X')
         return err_code(err, NOBODY, "there is no process %d", pid);
-    if (!self_loading && check_entering(pid, &s, err) < 0)
+    if (!self_loading && (check_entering(pid, &s, err) < 0 || earlier_check(pid, err) < 0))
         return -1;
-    if (!same_namespace(pid, "pid"))
-        return err_code(err, UNREACHABLE,
-                        "process %d is in a container with pids of its own; run tidemark in there",
-                        pid);
     obstacle = obstacle_in_program(pid);
     if (obstacle && !obstacle->partly)
         return err_code(err, UNREACHABLE, "process %d cannot be recorded: %s", pid, obstacle->text);
@@ -115,7 +98,7 @@ static int open_target(struct loaded *l, int pid, struct err *err)
     uint64_t at;
 
     /* One that has just been started has its libc in a moment. */
-    for (int i = 0; loaded_open(l, pid) == 0; i++) {
+    for (int i = 0; loaded_open(l, pid, NULL) == 0; i++) {
         if (loaded_find(l, "gnu_get_libc_version", &at) || i == START_TRIES)
             return 0;
         loaded_close(l);
@@ -123,58 +106,53 @@ static int open_target(struct loaded *l, int pid, struct err *err)
     }
     if (errno == ENOENT || errno == ESRCH)
         return err_code(err, NOBODY, "process %d has just ended", pid);
-    return err_code(err, UNREACHABLE, "may not enter process %d: %s; attach as root", pid,
+    return err_code(err, UNREACHABLE, "cannot enter process %d: %s; attach as root", pid,
                     strerror(errno));
 }
 
-static int call_dlopen(struct remote *r, uint64_t dlopen_at, const char *path, uint64_t *handle,
+/* What the library has for us; 0: it is not there. */
+static uint64_t find_entry(int pid, const char *name)
+{
+    uint64_t at = 0;
+    struct loaded now;
+
+    if (loaded_open(&now, pid, "tidemark") < 0)
+        return 0;
+    if (!loaded_find(&now, name, &at))
+        at = 0;
+    loaded_close(&now);
+    return at;
+}
+
+/* Its answer is not asked for: if it has worked, the library is there. */
+static int call_dlopen(struct remote *r, uint64_t dlopen_at, const char *path, uint64_t *entry,
                        struct err *err)
 {
     uint64_t text = remote_text(r, path);
 
     if (!text)
         return err_code(err, UNREACHABLE, "the path '%s' is too long", path);
-    return remote_call(r, dlopen_at, text, RTLD_NOW | RTLD_LOCAL, handle, err);
+    if (remote_call(r, dlopen_at, text, RTLD_NOW | RTLD_LOCAL, NULL, err) < 0)
+        return -1;
+    *entry = find_entry(r->process->pid, ENTRY);
+    return 0;
 }
 
-static bool copy_file(const char *from, int to)
-{
-    char bytes[65536];
-    ssize_t n = -1;
-    int fd = open(from, O_RDONLY | O_CLOEXEC);
-
-    while (fd >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
-        if (write(to, bytes, (size_t)n) != n)
-            break;
-    if (fd >= 0)
-        close(fd);
-    return n == 0;
-}
-
-/* The process does not see our files as we do: give it the library as a file without a name. */
-static int load_copy(struct remote *r, uint64_t dlopen_at, const char *library, uint64_t *handle,
+/* The process does not see our files as we do: give it a copy of the library. */
+static int load_copy(struct remote *r, uint64_t dlopen_at, const char *library, uint64_t *entry,
                      struct err *err)
 {
-    uint64_t name = remote_text(r, "libtidemark.so");
-    const uint64_t how[6] = {name, MFD_CLOEXEC};
-    char path[64];
-    int64_t theirs = -1, closed;
-    int fd;
+    for (unsigned int way = 0; way < HAND_WAYS && !*entry; way++) {
+        char path[HAND_PATH];
+        int copy = hand_copy(r, library, way, path, err);
 
-    if (remote_system_call(r, SYS_memfd_create, how, &theirs, err) < 0)
-        return -1;
-    if (theirs < 0)
-        return 0;
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", r->process->pid, (int)theirs);
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd >= 0 && copy_file(library, fd)) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", (int)theirs);
-        if (call_dlopen(r, dlopen_at, path, handle, err) < 0)
-            return close(fd), -1;
+        if (copy == -2)
+            return -1;
+        if (copy >= 0 && (call_dlopen(r, dlopen_at, path, entry, err) < 0 ||
+                          hand_take_back(r, copy, path, err) < 0))
+            return -1;
     }
-    if (fd >= 0)
-        close(fd);
-    return remote_system_call(r, SYS_close, (const uint64_t[6]){(uint64_t)theirs}, &closed, err);
+    return 0;
 }
 
 static int cannot_load(struct remote *r, uint64_t dlerror_at, struct err *err)
@@ -189,67 +167,112 @@ static int cannot_load(struct remote *r, uint64_t dlerror_at, struct err *err)
                     text[0] ? text : "its loader gives no reason");
 }
 
-static int load(struct remote *r, const char *library, uint64_t *join, struct err *err)
+static int load(struct remote *r, const char *library, uint64_t *entry, struct err *err)
 {
-    uint64_t dlopen_at, dlsym_at, dlerror_at, handle = 0;
+    uint64_t dlopen_at, dlerror_at, unused;
 
+    if (loaded_find(r->process, "tidemark_join", &unused))
+        return err_code(
+            err, UNREACHABLE,
+            "process %d holds another version of tidemark; start it anew to record it with this one",
+            r->process->pid);
     if (!loaded_find(r->process, "dlopen", &dlopen_at) &&
         !loaded_find(r->process, "__libc_dlopen_mode", &dlopen_at))
-        return err_code(err, UNREACHABLE, "process %d has no function that loads a library",
-                        r->process->pid);
-    if (!loaded_find(r->process, "dlsym", &dlsym_at) &&
-        !loaded_find(r->process, "__libc_dlsym", &dlsym_at))
-        return err_code(err, UNREACHABLE, "process %d has no function that finds a function",
+        return err_code(err, UNREACHABLE, "process %d has no dlopen to load the library with",
                         r->process->pid);
     loaded_find(r->process, "dlerror", &dlerror_at);
-    if (call_dlopen(r, dlopen_at, library, &handle, err) < 0)
+    if (call_dlopen(r, dlopen_at, library, entry, err) < 0)
         return -1;
-    if (!handle && load_copy(r, dlopen_at, library, &handle, err) < 0)
+    if (!*entry && load_copy(r, dlopen_at, library, entry, err) < 0)
         return -1;
-    if (!handle)
-        return cannot_load(r, dlerror_at, err);
-    return remote_call(r, dlsym_at, handle, remote_text(r, "tidemark_join"), join, err);
+    return *entry ? 0 : cannot_load(r, dlerror_at, err);
 }
 
 static int explain(int pid, uint64_t failure, struct err *err)
 {
     static const char *const why[] = {
         "",
-        "it is already recorded; end that first, with 'tidemark detach'",
-        "the ring has no path that it knows",
-        "its kernel lacks what is needed (Linux 4.14)",
-        "it cannot open the ring, or another version of tidemark is in it",
+        "it is already being recorded; end that first, with 'tidemark detach'",
+        "it cannot use the path of the ring",
+        "its kernel is too old: Linux 4.14 is needed",
+        "it cannot open the ring, or it holds another version of tidemark",
         "there is no room in the ring"};
 
     return err_code(err, UNREACHABLE, "process %d cannot be recorded: %s", pid,
-                    failure < sizeof(why) / sizeof(why[0]) ? why[failure] : "it says no");
+                    failure < COUNT(why) ? why[failure]
+                                         : "the library in it refuses, without a reason");
+}
+
+/* Whether the process finds our memory by the path that we have for it. */
+static bool sees(int pid, const char *ring)
+{
+    struct stat ours, theirs;
+    char path[96];
+
+    snprintf(path, sizeof(path), "/proc/%d/root%s", pid, ring);
+    return stat(ring, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+           ours.st_ino == theirs.st_ino;
+}
+
+static int join(struct remote *r, uint64_t entry, const struct ring_entry *e, uint32_t *failure,
+                struct err *err)
+{
+    uint64_t answer = 0;
+
+    if (remote_call(r, entry, remote_bytes(r, e, sizeof(*e)), 0, &answer, err) < 0)
+        return -1;
+    *failure = (uint32_t)answer - RING_ANSWER;
+    return 0;
+}
+
+/* By its path where it has one; a process that may not open that is handed a descriptor. */
+static int join_somehow(struct remote *r, uint64_t entry, const char *ring, uint32_t *failure,
+                        struct err *err)
+{
+    int pid = r->process->pid, fd = -1;
+    struct ring_entry e = {.fd = -1, .alone = !control_find(pid)};
+
+    snprintf(e.path, sizeof(e.path), "%s", ring);
+    memcpy(e.never, r->confined.never, sizeof(e.never));
+    *failure = CANNOT_OPEN;
+    if (sees(pid, ring) && join(r, entry, &e, failure, err) < 0)
+        return -1;
+    if (*failure != CANNOT_OPEN || sscanf(ring, "/proc/%*d/fd/%d", &fd) != 1)
+        return 0;
+    e.fd = hand_descriptor(r, fd, err);
+    if (e.fd < 0 || join(r, entry, &e, failure, err) < 0)
+        return -1;
+    return hand_close(r, e.fd, err);
 }
 
 static int enter(const struct loaded *l, struct remote *r, const char *library, const char *ring,
                  struct err *err)
 {
-    uint64_t join = 0, failure = 0;
+    uint32_t failure = 0;
+    uint64_t entry = 0;
 
-    if (!loaded_find(l, "tidemark_join", &join) && load(r, library, &join, err) < 0)
+    if (!loaded_find(l, ENTRY, &entry) && load(r, library, &entry, err) < 0)
         return -1;
-    if (!join)
-        return err_code(err, UNREACHABLE, "another library stands in for ours in process %d",
-                        l->pid);
-    if (remote_call(r, join, remote_text(r, ring), 0, &failure, err) < 0)
+    if (join_somehow(r, entry, ring, &failure, err) < 0)
         return -1;
-    return (int)failure ? explain(l->pid, (uint32_t)failure, err) : 0;
+    return failure ? explain(l->pid, failure, err) : 0;
 }
 
 static int leave(const struct loaded *l, struct remote *r, struct err *err)
 {
     uint64_t at, unused;
 
-    return loaded_find(l, "tidemark_leave", &at) ? remote_call(r, at, 0, 0, &unused, err) : 0;
+    return loaded_find(l, "tidemark_quit", &at) ? remote_call(r, at, 0, 0, &unused, err) : 0;
 }
 
 /* ---- by a child ---- */
 
-static int work(int pid, const char *library, const char *ring, struct err *err)
+struct answer { /* of the child */
+    struct err err;
+    bool no_cpu;
+};
+
+static int work(int pid, const char *library, const char *ring, bool *no_cpu, struct err *err)
 {
     static struct remote r;
     struct loaded l;
@@ -261,130 +284,91 @@ static int work(int pid, const char *library, const char *ring, struct err *err)
         return -1;
     failed = ring ? enter(&l, &r, library, ring, err) : leave(&l, &r, err);
     remote_return(&r);
+    *no_cpu = confined_no_cpu(&r.confined);
     loaded_close(&l);
     return failed;
 }
 
-static int apart(int pid, const char *library, const char *ring, struct err *err)
+/* In a session of its own: what ends us from a terminal does not break it off. It looks for signals
+ * itself, at points where it can end.
+ */
+static void be_apart(pid_t parent)
 {
-    struct err said = {0};
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        raise(SIGTERM);
+}
+
+/* Wait for its answer; it is told if we are to end meanwhile, and then ends as soon as it can. */
+static ssize_t hear(int answer, pid_t child, struct answer *said)
+{
+    sigset_t ends;
+    int signals;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGQUIT);
+    signals = signalfd(-1, &ends, SFD_CLOEXEC); /* they stay pending, for those who look later */
+    for (struct pollfd p[2] = {{answer, POLLIN, 0}, {signals, POLLIN, 0}};
+         poll(p, 2, -1) < 0 || !p[0].revents;) {
+        if (p[1].revents)
+            kill(child, SIGTERM);
+        p[1].fd = p[1].revents ? -1 : p[1].fd;
+    }
+    if (signals >= 0)
+        close(signals);
+    return read(answer, said, sizeof(*said));
+}
+
+static int apart(int pid, const char *library, const char *ring, bool *no_cpu, struct err *err)
+{
+    struct answer said = {0};
+    pid_t child, parent = getpid();
     int answer[2];
     ssize_t n;
-    pid_t child;
 
     if (pipe2(answer, O_CLOEXEC) < 0)
         return err_code(err, 125, "cannot make a pipe: %s", strerror(errno));
     child = fork();
     if (!child) {
-        if (work(pid, library, ring, &said) == 0)
-            said = (struct err){0};
+        be_apart(parent);
+        if (work(pid, library, ring, &said.no_cpu, &said.err) == 0)
+            said.err = (struct err){0};
         (void)!write(answer[1], &said, sizeof(said));
         _exit(0);
     }
     close(answer[1]);
-    n = child < 0 ? 0 : read(answer[0], &said, sizeof(said));
+    n = child < 0 ? 0 : hear(answer[0], child, &said);
     close(answer[0]);
     if (child > 0)
         waitpid(child, NULL, 0);
     if (n != sizeof(said))
-        return err_code(err, 125, "cannot enter process %d: the attempt broke off", pid);
-    if (!said.code)
+        return err_code(err, 125, "cannot enter process %d: the attempt was cut short; try again",
+                        pid);
+    *no_cpu = said.no_cpu;
+    if (!said.err.code)
         return 0;
-    *err = said;
+    *err = said.err;
     return -1;
 }
 
-/* ---- for another user ---- */
-
-static bool read_owner(int pid, uid_t *user, gid_t *group)
+int attach_enter(int pid, const char *library, const char *ring, bool *no_cpu, struct err *err)
 {
-    char path[64], line[256];
-    bool known = false;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        known = sscanf(line, "Uid: %*u %u", user) == 1 || known;
-        sscanf(line, "Gid: %*u %u", group);
-    }
-    if (f)
-        fclose(f);
-    return known;
-}
-
-/* In a child of ours: hold nothing but the ring, as the other user, until our parent ends. */
-static void hold(int fd, uid_t user, gid_t group, pid_t parent)
-{
-    char *const words[] = {"sleep", "infinity", NULL}, *const nothing[] = {NULL};
-
-    if (dup2(fd, 3) < 0 || syscall(SYS_close_range, 4, ~0u, 0) < 0)
-        return;
-    for (int i = 0; i < 3; i++)
-        close(i);
-    if (setgroups(0, NULL) < 0 || setresgid(group, group, group) < 0 ||
-        setresuid(user, user, user) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-        getppid() != parent)
-        return;
-    execve("/bin/sleep", words, nothing);
-}
-
-/* The files of a process can be opened only by its own user and root. We are root then, and the
- * process that shall open our ring is not: another that is of its user holds the ring for it.
- */
-static int hold_for(int pid, const char *ring, char held[HELD_TEXT], struct err *err)
-{
-    gid_t group = getegid();
-    uid_t user = geteuid();
-    pid_t parent = getpid(), holder;
-    int fd = -1;
-
-    snprintf(held, HELD_TEXT, "%s", ring);
-    if (!read_owner(pid, &user, &group) || user == geteuid())
-        return 0;
-    if (sscanf(ring, "/proc/%*d/fd/%d", &fd) != 1)
-        return 0;
-    holder = fork();
-    if (!holder) {
-        hold(fd, user, group, parent);
-        _exit(127);
-    }
-    if (holder < 0)
-        return err_code(err, 125, "cannot start a process: %s", strerror(errno));
-    snprintf(held, HELD_TEXT, "/proc/%d/fd/3", (int)holder);
-    for (int i = 0; i < HOLD_TRIES; i++) { /* until it is what it shall be */
-        char path[64], name[32] = "";
-        FILE *f;
-
-        snprintf(path, sizeof(path), "/proc/%d/comm", (int)holder);
-        f = fopen(path, "re");
-        if (f) {
-            (void)!fgets(name, sizeof(name), f);
-            fclose(f);
-        }
-        if (strcmp(name, "sleep\n") == 0)
-            return 0;
-        usleep(1000);
-    }
-    kill(holder, SIGKILL);
-    return err_code(err, UNREACHABLE,
-                    "cannot hold the ring for the user of process %d; attach as "
-                    "that user",
-                    pid);
-}
-
-int attach_enter(int pid, const char *library, const char *ring, struct err *err)
-{
-    char held[HELD_TEXT];
-
-    if (hold_for(pid, ring, held, err) < 0)
-        return -1;
-    return apart(pid, library, held, err);
+    return apart(pid, library, ring, no_cpu, err);
 }
 
 int attach_leave(int pid, struct err *err)
 {
-    if (apart(pid, NULL, NULL, err) == 0 || err->code == NOBODY || kill(pid, 0) < 0)
+    bool ignored;
+
+    if (apart(pid, NULL, NULL, &ignored, err) == 0 || err->code == NOBODY || kill(pid, 0) < 0)
         return 0;
     return -1;
 }

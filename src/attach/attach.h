@@ -1,8 +1,8 @@
 /* attach - bring our library into a process that runs, and let it join a recording, or leave one.
  * The process goes on unharmed; the library stays in it, idle, when it has left.
  */
-#ifndef WATCH_ATTACH_H
-#define WATCH_ATTACH_H
+#ifndef ATTACH_ATTACH_H
+#define ATTACH_ATTACH_H
 
 #include "base/err.h"
 
@@ -13,8 +13,10 @@
  */
 int attach_check(int pid, bool self_loading, struct err *err);
 
-/* Load the library and join the ring. */
-int attach_enter(int pid, const char *library, const char *ring, struct err *err);
+/* Load the library and join the ring. Where a filter of its system calls keeps CPU time from being
+ * sampled, *no_cpu is set.
+ */
+int attach_enter(int pid, const char *library, const char *ring, bool *no_cpu, struct err *err);
 
 /* Put back all that entering has changed. A process that has ended meanwhile is no error. */
 int attach_leave(int pid, struct err *err);

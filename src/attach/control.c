@@ -1,6 +1,7 @@
 /* control - see control.h. */
-#include "watch/control.h"
+#include "attach/control.h"
 
+#include "base/utf8.h"
 #include "trace/ring.h"
 
 #include <errno.h>
@@ -11,10 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define HEAR_MS 500
+#define CONNECT_MS 5000
+#define ANSWER_MS 30000 /* a recorder that is busy answers between two readings */
+#define END_MS 600000   /* for the names of a large program */
 #define COLLECTORS_MOST 16
 
 static socklen_t name_of(struct sockaddr_un *a, int collector)
@@ -33,8 +39,12 @@ int control_listen(void)
     socklen_t size = name_of(&a, getpid());
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+    int error;
+
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&a, size) < 0 || listen(fd, 8) < 0)) {
+        error = errno;
         close(fd);
+        errno = error;
         fd = -1;
     }
     return fd;
@@ -76,13 +86,42 @@ void control_answer(int fd, const char *text)
 
 /* ---- the other side ---- */
 
-static int connect_to(int collector)
+/* Anybody can take any name. Who listens must be the process that the name says, of root, of our
+ * own user, or of the user whose process is recorded.
+ */
+static bool is_collector(int fd, int collector, int pid)
+{
+    struct ucred who;
+    socklen_t size = sizeof(who);
+    struct stat process;
+    char path[32];
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 || who.pid != collector)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return who.uid == 0 || who.uid == geteuid() ||
+           (stat(path, &process) == 0 && process.st_uid == who.uid);
+}
+
+static void set_patience(int fd, int ms)
+{
+    struct timeval patience = {.tv_sec = ms / 1000};
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
+
+/* The collector that records `pid`, if it is this one; -1: it is not. */
+static int connect_to(int collector, int pid)
 {
     struct sockaddr_un a;
     socklen_t size = name_of(&a, collector);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&a, size) < 0) {
+    if (fd >= 0)
+        set_patience(fd, CONNECT_MS);
+    if (fd >= 0 &&
+        (connect(fd, (struct sockaddr *)&a, size) < 0 || !is_collector(fd, collector, pid))) {
         close(fd);
         fd = -1;
     }
@@ -140,12 +179,12 @@ bool control_orphaned(int pid)
 
 static int find_collector(int pid)
 {
-    int all[COLLECTORS_MOST], count = by_maps(pid, all), fd = connect_to(pid), collector;
+    int all[COLLECTORS_MOST], count = by_maps(pid, all), fd = connect_to(pid, pid), collector;
 
     for (int i = count; i-- > 0 && fd < 0;)
-        fd = connect_to(all[i]);
+        fd = connect_to(all[i], pid);
     if (fd < 0 && (collector = by_environment(pid)) > 0)
-        fd = connect_to(collector);
+        fd = connect_to(collector, pid);
     return fd;
 }
 
@@ -167,26 +206,38 @@ static int nobody(int pid, struct err *err)
     return err_set(err, "process %d is not being recorded", pid);
 }
 
+/* One message, made fit to be shown; false: there is none within the time. */
+static bool hear_answer(int fd, int ms, char answer[CONTROL_TEXT])
+{
+    char said[CONTROL_TEXT];
+    ssize_t n;
+
+    set_patience(fd, ms);
+    n = recv(fd, said, sizeof(said) - 1, 0);
+    said[n > 0 ? n : 0] = '\0';
+    utf8_clean(answer, CONTROL_TEXT, said);
+    return n > 0;
+}
+
 int control_tell(int pid, const char *text, bool to_the_end, char answer[CONTROL_TEXT],
                  struct err *err)
 {
     int fd = find_collector(pid);
-    ssize_t n;
+    char more[CONTROL_TEXT];
+    bool answered, ended = true;
 
     if (fd < 0)
         return nobody(pid, err);
-    n = send(fd, text, strlen(text), MSG_NOSIGNAL);
-    if (n > 0)
-        n = recv(fd, answer, CONTROL_TEXT - 1, 0);
-    answer[n > 0 ? n : 0] = '\0';
-    while (n > 0 && to_the_end) {
-        char more[CONTROL_TEXT];
-
-        n = recv(fd, more, sizeof(more), 0);
-    }
+    answered = send(fd, text, strlen(text), MSG_NOSIGNAL) > 0 && hear_answer(fd, ANSWER_MS, answer);
+    errno = 0;
+    if (answered && to_the_end)
+        ended = !hear_answer(fd, END_MS, more) && errno != EAGAIN;
     close(fd);
-    if (!answer[0])
+    if (!answered)
         return err_set(err, "the recording of process %d gives no answer; ask as its user or root",
+                       pid);
+    if (!ended)
+        return err_set(err, "the recording of process %d is taking long to end; check its recorder",
                        pid);
     return 0;
 }

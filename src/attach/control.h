@@ -1,10 +1,11 @@
 /* control - a recording that is told what to do while it runs.
  *
  * The collector listens on a socket without a file, named by its pid; only its own user and root
- * are heard. A process of a recording maps the collector's memory, whose name holds that pid.
+ * are heard. A process of a recording maps the collector's memory, whose name holds that pid. Any
+ * user can take such a name, so who asks looks at who answers, and waits for nobody without end.
  */
-#ifndef WATCH_CONTROL_H
-#define WATCH_CONTROL_H
+#ifndef ATTACH_CONTROL_H
+#define ATTACH_CONTROL_H
 
 #include "base/err.h"
 
@@ -13,7 +14,9 @@
 
 #define CONTROL_TEXT 512
 
-/* The collector's side: a descriptor to wait for; -1: nobody can tell us anything. */
+/* The collector's side: a descriptor to wait for; -1 with errno: nobody can tell us anything;
+ * EADDRINUSE: because another process has our name.
+ */
 int control_listen(void);
 /* Somebody has come: a descriptor and what was said; -1: nobody who may. */
 int control_accept(int listener, char said[CONTROL_TEXT]);

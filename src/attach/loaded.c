@@ -1,5 +1,5 @@
 /* loaded - see loaded.h. Everything is read from its memory: the file may have been replaced. */
-#include "watch/loaded.h"
+#include "attach/loaded.h"
 
 #include "base/memory.h"
 
@@ -33,6 +33,7 @@ struct tables { /* of an object, in its memory */
 
 static bool find_dynamic(const struct loaded *l, const struct loaded_object *o, struct tables *t)
 {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
     Elf64_Phdr p[HEADERS_MOST];
     Elf64_Ehdr h;
     bool first = true;
@@ -43,7 +44,7 @@ static bool find_dynamic(const struct loaded *l, const struct loaded_object *o, 
         return false;
     for (unsigned int i = 0; i < h.e_phnum; i++) {
         if (p[i].p_type == PT_LOAD && first) {
-            t->base = o->from - (p[i].p_vaddr & ~(uint64_t)4095);
+            t->base = o->from - (p[i].p_vaddr & ~page);
             first = false;
         }
         if (p[i].p_type == PT_DYNAMIC)
@@ -160,7 +161,7 @@ static void take_map(struct loaded *l, const char *line)
     if (!o || strcmp(o->path, path) != 0 || offset == 0) {
         if (offset != 0)
             return;
-        l->objects = memory_resize(l->objects, (l->count + 1) * sizeof(*l->objects));
+        memory_fit(l->objects, l->room, l->count + 1);
         o = &l->objects[l->count++];
         *o = (struct loaded_object){.from = from};
         memcpy(o->path, path, sizeof(path));
@@ -172,7 +173,7 @@ static void take_map(struct loaded *l, const char *line)
     o->code_to = to;
 }
 
-int loaded_open(struct loaded *l, int pid)
+int loaded_open(struct loaded *l, int pid, const char *part)
 {
     char path[64], line[4096];
     FILE *maps;
@@ -187,7 +188,8 @@ int loaded_open(struct loaded *l, int pid)
         return -1;
     }
     while (fgets(line, sizeof(line), maps))
-        take_map(l, line);
+        if (!part || strstr(line, part))
+            take_map(l, line);
     fclose(maps);
     for (size_t i = 0; i < l->count; i++)
         if (l->objects[i].code_to)

@@ -1,6 +1,6 @@
 /* loaded - the objects in the memory of another process: where they are, what they define. */
-#ifndef WATCH_LOADED_H
-#define WATCH_LOADED_H
+#ifndef ATTACH_LOADED_H
+#define ATTACH_LOADED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,11 +23,13 @@ struct loaded_object {
 struct loaded {
     int pid, memory; /* /proc/PID/mem */
     struct loaded_object *objects;
-    size_t count;
+    size_t count, room;
 };
 
-/* -1: its memory cannot be read; errno says why. */
-int loaded_open(struct loaded *l, int pid);
+/* -1: its memory cannot be read; errno says why. `part` is in the path of those that are wanted;
+ * NULL: all are.
+ */
+int loaded_open(struct loaded *l, int pid, const char *part);
 void loaded_close(struct loaded *l);
 
 bool loaded_read(const struct loaded *l, uint64_t at, void *to, size_t bytes);

@@ -1,5 +1,9 @@
 /* unsafe - see unsafe.h. */
-#include "watch/unsafe.h"
+#include "attach/unsafe.h"
+
+#include "arch/arch.h"
+#include "arch/stopped.h"
+#include "base/count.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +77,7 @@ static void add_functions(struct unsafe *u, const struct loaded_object *o)
                                         "__nptl_stack_list_add"};
     uint64_t from, to;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (int i = 0; i < COUNT(names); i++)
         if (loaded_around(o, names[i], &from, &to))
             add_range(u, from, to);
 }
@@ -90,7 +94,7 @@ static void add_waits(struct unsafe *u, const struct loaded_object *o)
         const struct loaded_symbol *f = &o->symbols[i];
         bool waits = false;
 
-        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+        for (int k = 0; k < COUNT(names); k++)
             waits |= strcmp(f->name, names[k]) == 0;
         if (waits && u->waits_count < UNSAFE_RANGES_MOST)
             u->waits[u->waits_count++] = (struct unsafe_range){f->at, f->at + f->bytes};
@@ -135,16 +139,16 @@ static long waited_in(const struct user_regs_struct *x)
 {
     static const int left_by[] = {EINTR, 512, 513, 514, 516}; /* ERESTARTSYS and its kin */
 
-    for (size_t i = 0; i < sizeof(left_by) / sizeof(left_by[0]); i++)
-        if ((int64_t)x->orig_rax >= 0 && (int64_t)x->rax == -left_by[i])
-            return (long)x->orig_rax;
+    for (int i = 0; i < COUNT(left_by); i++)
+        if (arch_call_result(x) == -left_by[i])
+            return arch_call_number(x);
     return -1;
 }
 
 /* Code of the program itself that is running, called by nobody whom we know. */
 static bool is_program(const struct unsafe *u, const struct user_regs_struct *x)
 {
-    return waited_in(x) < 0 && !is_in(u->calling, u->calling_count, x->rip);
+    return waited_in(x) < 0 && !is_in(u->calling, u->calling_count, arch_program_counter(x));
 }
 
 static bool is_unsafe(const struct unsafe *u, uint64_t pc)
@@ -154,16 +158,9 @@ static bool is_unsafe(const struct unsafe *u, uint64_t pc)
 
 static bool follows_a_call(const struct loaded *l, uint64_t pc)
 {
-    unsigned char b[8]; /* b[8 - n]: n bytes before */
+    unsigned char before[ARCH_CALL_BYTES];
 
-    if (!loaded_read(l, pc - 8, b, sizeof(b)))
-        return false;
-    if (b[3] == 0xe8)
-        return true;
-    for (int n = 2; n <= 7; n++)
-        if (b[8 - n] == 0xff && (b[8 - n + 1] >> 3 & 7) == 2)
-            return true;
-    return false;
+    return loaded_read(l, pc - sizeof(before), before, sizeof(before)) && arch_follows_call(before);
 }
 
 static bool is_file(int pid, uint64_t fd)
@@ -177,9 +174,9 @@ static bool is_file(int pid, uint64_t fd)
 
 /* How much of its stack must be free of unsafe code. Allocators and loaders wait for locks and for
  * files, never for anything else; their way into a lock is short. A thread that was running may be
- * in a function of the same object that they call: that is not far, either. Of other code the loader
- * calls what resolves a symbol, directly; what it calls else may load a library. Looking further would
- * find what is left over from calls long ago.
+ * in a function of the same object that they call: that is not far, either. Of other code the
+ * loader calls what resolves a symbol, directly; what it calls else may load a library. Looking
+ * further would find what is left over from calls long ago.
  */
 static size_t words_to_check(const struct unsafe *u, int pid, const struct user_regs_struct *x)
 {
@@ -187,7 +184,7 @@ static size_t words_to_check(const struct unsafe *u, int pid, const struct user_
     case -1:
         return is_program(u, x) ? WORDS_NEAR : WORDS_RUNNING;
     case SYS_read:
-        return is_file(pid, x->rdi) ? WORDS_LOCKED : 1;
+        return is_file(pid, arch_first_argument(x)) ? WORDS_LOCKED : 1;
     case SYS_futex:
     case SYS_open:
     case SYS_openat:
@@ -201,11 +198,11 @@ static size_t words_to_check(const struct unsafe *u, int pid, const struct user_
 static bool is_outermost(const struct unsafe *u, const struct loaded *l,
                          const struct user_regs_struct *x, size_t i, uint64_t word)
 {
-    uint64_t at = x->rsp + i * 8;
+    uint64_t at = arch_stack_pointer(x) + i * 8, own = arch_thread_data(x);
 
     if (word >= u->start.from && word < u->start.to && follows_a_call(l, word))
         return true;
-    return i >= WORDS_NEAR && at < x->fs_base && at + THREAD_TOP > x->fs_base;
+    return i >= WORDS_NEAR && at < own && at + THREAD_TOP > own;
 }
 
 /* Has the word stood there for so long that what is running can be nothing that the loader calls to
@@ -223,17 +220,17 @@ static bool is_left_over(struct unsafe *u, uint64_t at, uint64_t word)
 /* Anything there that looks like a return into unsafe code counts, even if it is an old one. */
 bool unsafe_is_elsewhere(struct unsafe *u, const struct loaded *l, const struct user_regs_struct *x)
 {
-    uint64_t words[WORDS_RUNNING];
+    uint64_t words[WORDS_RUNNING], sp = arch_stack_pointer(x);
     size_t count = words_to_check(u, l->pid, x);
     bool program = is_program(u, x);
 
-    if (is_unsafe(u, x->rip))
+    if (is_unsafe(u, arch_program_counter(x)))
         return false;
-    while (count && !loaded_read(l, x->rsp, words, count * 8))
+    while (count && !loaded_read(l, sp, words, count * 8))
         count /= 2; /* the stack ends earlier */
     for (size_t i = 0; i < count && !is_outermost(u, l, x, i, words[i]); i++)
         if (is_unsafe(u, words[i]) && follows_a_call(l, words[i]) &&
-            !(program && is_left_over(u, x->rsp + i * 8, words[i])))
+            !(program && is_left_over(u, sp + i * 8, words[i])))
             return false;
     return true;
 }

@@ -1,10 +1,10 @@
 /* unsafe - where a thread must not be borrowed: in code that holds locks which loading a library
  * needs, or in what that code has called.
  */
-#ifndef WATCH_UNSAFE_H
-#define WATCH_UNSAFE_H
+#ifndef ATTACH_UNSAFE_H
+#define ATTACH_UNSAFE_H
 
-#include "watch/loaded.h"
+#include "attach/loaded.h"
 
 #include <sys/user.h>
 
