@@ -1,56 +1,31 @@
+/* launch - see launch.h. Where it must be watched from its first moment on, the child waits at a
+ * gate until it is let go.
+ */
 #include "watch/launch.h"
+
+#include "platform/platform.h"
+#include "watch/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-uint64_t launch_shrink(void)
-{
-    const ElfW(Phdr) *h = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    unsigned long count = getauxval(AT_PHNUM), pages = 0,
-                  page = (unsigned long)sysconf(_SC_PAGESIZE);
-    char text[64] = "";
-    int fd;
-
-    /* Code and constants come back from the page cache when they are next touched. */
-    for (unsigned long i = 0; getauxval(AT_BASE) == 0 && i < count; i++)
-        if (h[i].p_type == PT_LOAD && !(h[i].p_flags & PF_W)) {
-            uintptr_t from = h[i].p_vaddr & ~(page - 1);
-
-            madvise((void *)from, h[i].p_vaddr + h[i].p_memsz - from, MADV_DONTNEED);
-        }
-    fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)!write(fd, "5", 1); /* the mark starts again from what we hold now */
-        close(fd);
-    }
-    fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)!read(fd, text, sizeof(text) - 1);
-        close(fd);
-    }
-    sscanf(text, "%*u %lu", &pages);
-    return pages * page;
-}
 
 static int exec_failed(struct err *err, const char *name, int error)
 {
     return err_code(err, error == ENOENT ? 127 : 126, "cannot run '%s': %s", name, strerror(error));
 }
 
-/* In the child, whose memory may be ours (vfork): touch nothing but the stack. */
-static int become(const struct launch *l, int quiet)
+/* In the child, whose memory may be ours (vfork): touch nothing but the stack and the floor. */
+static int become(struct launch *l, int quiet)
 {
     if (quiet >= 0 && (dup2(quiet, STDOUT_FILENO) < 0 || dup2(quiet, STDERR_FILENO) < 0))
         return errno;
     if (l->ignores_children)
         signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, l->mask, NULL);
+    limits_restore();
+    l->floor = self_shrink();
     execvpe(l->argv[0], l->argv, l->environment ? l->environment : environ);
     return errno;
 }
@@ -60,7 +35,8 @@ static int cannot_start(struct err *err)
     return err_code(err, 125, "cannot start a process: %s", strerror(errno));
 }
 
-/* The child waits for the end of file on one pipe; its error, if any, comes back through another. */
+/* The child waits for the end of file on one pipe; its error, if any, comes back through another.
+ */
 static pid_t launch_gated(struct launch *l, int quiet, struct err *err)
 {
     int hold[2], report[2];
@@ -106,6 +82,7 @@ pid_t launch(struct launch *l, struct err *err)
     pid_t pid;
 
     l->gate = l->failure = -1;
+    l->floor = self_shrink(); /* for a forked child, which cannot tell us */
     if (l->mute && quiet < 0)
         return err_code(err, 125, "cannot open /dev/null: %s", strerror(errno));
     if (l->gated) {

@@ -19,12 +19,8 @@ struct launch {
     bool ignores_children;    /* it begins with SIGCHLD ignored, as we did */
     bool gated;        /* hold it before exec until launch_release: to trace its first step */
     int gate, failure; /* inside: the ends of two pipes, or -1 */
+    uint64_t floor;    /* out: our high-water mark, which exec hands on to the command, at most */
 };
-
-/* Make our own memory as small as it gets, since exec hands our high-water mark on to the command.
- * Returns what is left, in bytes.
- */
-uint64_t launch_shrink(void);
 
 /* The pid; -1 with *err, whose code is 127 (not found) or 126 (found, but cannot be run).
  */

@@ -1,6 +1,8 @@
 /* outcome - what a watch has shown: the peak and what it rests on, how it ended, the totals. */
 #include "watch/watcher.h"
 
+#include "base/clock.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,26 +32,36 @@ static void describe_peak(struct watcher *w)
     if (r->peak_exact)
         r->peak_upper = r->peak_lower;
     if (r->peak_at_most)
-        snprintf(out, room, "too small and too short-lived to be told from its launcher");
+        snprintf(out, room, "too small and too short-lived to be told apart from its launcher");
     else if (r->peak_exact && r->process_count == 1)
-        snprintf(out, room, "one process, the kernel's own high-water mark");
+        snprintf(out, room, "one process, the kernel's own high-water mark%s",
+                 w->root         ? ""
+                 : w->tree.since ? ", which has moved since the attach"
+                                 : ", over its whole life: perhaps from before it was watched");
     else if (r->peak_exact)
         snprintf(out, room,
                  "%zu processes, and the sum seen at one moment is the sum of their marks",
                  r->process_count);
     else if (r->peak_upper == ABSENT)
         snprintf(out, room, "%s%s", b->open, helps ? "; --exact sees them" : "");
+    else if (w->tree.shadowed && r->process_count == 1)
+        snprintf(out, room,
+                 "what it grew by after its last sample cannot be told apart from its launcher%s",
+                 helps ? "; --exact can" : "");
     else
         snprintf(out, room, "%zu process%s%s, sampled %s %g ms%s", r->process_count,
                  r->process_count == 1 ? "" : "es", hidden,
                  w->tree.records ? "when one ends and every" : "every",
-                 (double)w->o->interval_ns / 1e6, helps ? "; --exact narrows it" : "");
+                 (double)w->o->interval_ns / 1e6,
+                 helps           ? "; --exact narrows it"
+                 : w->tree.since ? ", since the attach; at most what it ever held, also before"
+                                 : "");
 }
 
 /* Was it the kernel that killed it? Its own group's counter is proof, the machine's nearly. */
 static bool killed_for_memory(struct watcher *w)
 {
-    uint64_t mine = cgroup_kills(&w->cgroup), all = machine_oom_kills(&w->machine);
+    uint64_t mine = group_kills(&w->group), all = machine_oom_kills(&w->machine);
 
     if (!WIFSIGNALED(w->status) || WTERMSIG(w->status) != SIGKILL || w->stopping ||
         w->passed_on == SIGKILL)
@@ -83,15 +95,17 @@ static void describe_end(struct watcher *w, char *how, size_t room)
 /* What outlived the command, or was watched but is not ours, has used CPU so far as well. */
 static void add_living(struct watcher *w)
 {
-    uint64_t tick_ns = SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
 
     for (int i = 0; i < w->tree.live_count; i++) {
-        const struct proc_reading *r = &w->tree.live[i].now;
+        const struct proc_reading *r = &w->tree.live[i].now, none = {0};
+        const struct proc_reading *then = w->tree.live[i].older ? &w->tree.live[i].then : &none;
 
-        w->result->user_ns += r->user_ticks * tick_ns;
-        w->result->system_ns += r->system_ticks * tick_ns;
-        w->result->minor_faults += r->minor_faults == ABSENT ? 0 : r->minor_faults;
-        w->result->major_faults += r->major_faults;
+        w->result->user_ns += (r->user_ticks - then->user_ticks) * tick_ns;
+        w->result->system_ns += (r->system_ticks - then->system_ticks) * tick_ns;
+        w->result->minor_faults += r->minor_faults == ABSENT ? 0
+                                                             : r->minor_faults - then->minor_faults;
+        w->result->major_faults += r->major_faults - then->major_faults;
     }
 }
 
@@ -109,8 +123,10 @@ void outcome(struct watcher *w, uint64_t ended_ns, struct arena *arena)
     r->duration_ns = ended_ns - w->started_ns;
     tree_settle(&w->tree);
     if (w->root && w->tree.live_count)
-        bound_unknown(&w->tree.bound,
-                      "a process outlived the command, with what it had waited for");
+        bound_unknown(
+            &w->tree.bound,
+            "a process outlived the command, and with it the account of the children it had waited "
+            "for");
     r->outlived = w->root ? w->tree.alive : 0;
     r->process_count = w->tree.all_count;
     r->peak_vsz = w->tree.peak_vsz ? w->tree.peak_vsz : ABSENT;
@@ -122,10 +138,10 @@ void outcome(struct watcher *w, uint64_t ended_ns, struct arena *arena)
     if (r->peak_vsz != ABSENT && r->peak_vsz < w->tree.bound.single)
         r->peak_vsz = w->tree.bound.single; /* read before the last growth; it is never below RSS */
     if (!r->rss.count && w->tree.bound.lower)
-        watcher_range(&r->rss, w->tree.bound.lower); /* too short for a sample */
+        watch_range_add(&r->rss, w->tree.bound.lower); /* too short for a sample */
     add_living(w);
     r->sample_cost_ns = r->samples ? w->spent_ns / r->samples : 0;
-    r->cgroup_peak = cgroup_peak(&w->cgroup);
+    r->cgroup_peak = group_peak(&w->group);
     describe_peak(w);
     describe_end(w, how, sizeof(how));
     if (w->o->threshold != ABSENT && r->peak_lower > w->o->threshold && !r->threshold_exceeded)
@@ -135,4 +151,5 @@ void outcome(struct watcher *w, uint64_t ended_ns, struct arena *arena)
     r->alerts = keep(arena, w->alerts, r->alert_count * sizeof(*w->alerts));
     r->processes = keep(arena, w->tree.all, w->tree.all_count * sizeof(*w->tree.all));
     r->points = keep(arena, w->points, r->point_count * sizeof(*w->points));
+    gauged_result(&w->gauged, r, arena);
 }

@@ -1,23 +1,31 @@
+/* recorder - see recorder.h. Processes are numbered as the tree numbers them. What is not known is left out of
+ * a sample, so that it is never taken for 0.
+ */
 #include "watch/recorder.h"
 
+#include "base/clock.h"
+#include "collect/collect.h"
+
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000u
+#define PID_UNKNOWN "not known: it is in another pid namespace, or used the pid of another process"
+#define WORDS_ROOM 8192
 #define FIELDS(s) (const uint64_t *)&(s), sizeof(s) / sizeof(uint64_t)
 
 /* A set of numbers that leaves out what is not known. */
 struct pairs {
-    struct trace_pair pair[32];
+    struct trace_pair pair[TRACE_METRIC_COUNT];
     size_t count;
 };
 
 static void add(struct pairs *p, enum trace_metric metric, uint64_t value)
 {
-    if (value != ABSENT && p->count < sizeof(p->pair) / sizeof(p->pair[0]))
+    if (value != ABSENT && p->count < TRACE_METRIC_COUNT)
         p->pair[p->count++] = (struct trace_pair){metric, value};
 }
 
@@ -35,11 +43,34 @@ static uint64_t string_of(struct recorder *r, const char *text)
     return trace_store_string(r->store, text, strlen(text));
 }
 
+/* Its words, with NULs between them, without what is to be left out. */
+static size_t command_of(const struct recorder *r, int pid, char out[WORDS_ROOM])
+{
+    char words[WORDS_ROOM];
+    size_t len = proc_command(pid, words, sizeof(words));
+
+    return redact_words(out, WORDS_ROOM, words, len, r->redact);
+}
+
+static void show_process(struct recorder *r, int pid)
+{
+    if (r->on_process)
+        r->on_process(r->seer, pid);
+}
+
+static enum coverage_kind kind_of(const struct tree *t, const struct watch_process *p,
+                                  enum trace_born how)
+{
+    if (how != TRACE_BORN_FORKED || tree_is_image(t, p))
+        return COVERAGE_IMAGE;
+    return tree_is_copy(t, p) ? COVERAGE_COPY : COVERAGE_UNSURE;
+}
+
 static void born(void *context, const struct tree *t, struct watch_process *p, enum trace_born how)
 {
     struct recorder *r = context;
-    char words[4096];
-    size_t len = proc_command(p->pid, words, sizeof(words));
+    char words[WORDS_ROOM];
+    size_t len = command_of(r, p->pid, words);
     struct trace_process record = {
         .process = ++r->processes,
         .parent = (uint64_t)(how == TRACE_BORN_EXECED ? p->process
@@ -53,26 +84,28 @@ static void born(void *context, const struct tree *t, struct watch_process *p, e
     };
 
     p->process = (int)r->processes;
+    show_process(r, p->pid);
     trace_store_put(r->store, TRACE_PROCESS,
                     trace_store_time(r->store, how == TRACE_BORN_EXECED ? t->now_ns : p->born_ns),
                     FIELDS(record), NULL, 0);
     if (r->cover)
-        coverage_born(&r->coverage, record.process, p->pid,
-                      how != TRACE_BORN_FORKED || tree_is_image(t, p));
+        coverage_born(&r->coverage, record.process, record.parent, p->pid, kind_of(t, p, how));
 }
 
 static void ended(void *context, const struct watch_process *p, enum trace_end how, int status)
 {
     struct recorder *r = context;
     struct trace_process_end record = {(uint64_t)p->process, how, (uint64_t)status};
-    uint64_t now = trace_store_now(r->store);
+    uint64_t now = trace_store_now(r->store), end_ns = now;
     struct pairs final = {.count = 0};
 
     if (!p->process)
         return;
     add(&final, METRIC_RSS_PEAK, p->image_rss);
     put_sample(r, now, TRACE_OF_PROCESS, record.process, final.pair, final.count);
-    trace_store_put(r->store, TRACE_PROCESS_END, now, FIELDS(record), NULL, 0);
+    if (r->collect) /* which looks more often */
+        end_ns = collect_ended_ns(r->collect, record.process, now);
+    trace_store_put(r->store, TRACE_PROCESS_END, end_ns, FIELDS(record), NULL, 0);
 }
 
 static void claimed(void *context, const struct watch_process *p, const char *file,
@@ -81,12 +114,21 @@ static void claimed(void *context, const struct watch_process *p, const char *fi
     struct recorder *r = context;
 
     if (renamed)
-        trace_store_fact(r->store, TRACE_OF_PROCESS, (uint64_t)p->process, "ran", renamed,
+        trace_store_fact(r->store, TRACE_OF_PROCESS, (uint64_t)p->process, FACT_RAN, renamed,
                          strlen(renamed));
+    if (!p->pid)
+        trace_store_fact(r->store, TRACE_OF_PROCESS, (uint64_t)p->process, FACT_PID, PID_UNKNOWN,
+                         strlen(PID_UNKNOWN));
+    show_process(r, p->pid);
     coverage_claimed(&r->coverage, (uint64_t)p->process, file);
 }
 
 const struct tree_events recorder_events = {born, ended, claimed};
+
+void recorder_ending(struct recorder *r, int pid)
+{
+    show_process(r, pid);
+}
 
 void recorder_fact(struct recorder *r, const char *key, const char *text)
 {
@@ -103,45 +145,73 @@ static void put_number(struct recorder *r, enum trace_subject subject, const cha
     trace_store_fact(r->store, subject, 0, key, text, (size_t)n);
 }
 
-void recorder_begin(struct recorder *r, char *const *argv, const char *command,
-                    uint64_t interval_ns, const char *method)
+void recorder_pids(struct recorder *r, const int *pids, size_t count)
 {
-    char words[8192];
-    struct utsname system;
+    char text[1024];
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used + 16 < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", i ? "," : "", pids[i]);
+    if (used)
+        recorder_fact(r, FACT_WATCHED, text);
+}
+
+/* The command as words and as a line, which is how reports call it. */
+static void put_command(struct recorder *r, char *const *argv, int pid)
+{
+    char given[WORDS_ROOM], words[WORDS_ROOM];
     size_t len = 0;
+
+    for (char *const *word = argv; word && *word && len + strlen(*word) + 1 < sizeof(given);
+         word++) {
+        memcpy(given + len, *word, strlen(*word) + 1);
+        len += strlen(*word) + 1;
+    }
+    len = len ? redact_words(words, sizeof(words), given, len - 1, r->redact)
+              : command_of(r, pid, words);
+    if (argv && len)
+        trace_store_fact(r->store, TRACE_OF_RUN, 0, FACT_ARGV, words, len);
+    for (size_t i = 0; i < len; i++)
+        words[i] = words[i] ? words[i] : ' ';
+    if (!len)
+        len = (size_t)snprintf(words, sizeof(words), "process %d", pid);
+    trace_store_fact(r->store, TRACE_OF_RUN, 0, FACT_COMMAND, words, len);
+}
+
+void recorder_begin(struct recorder *r, char *const *argv, int pid, uint64_t interval_ns,
+                    const char *method)
+{
+    char folder[PATH_MAX];
+    struct utsname system;
 
     if (!r->store)
         return;
-    for (; argv && *argv && len + strlen(*argv) + 1 < sizeof(words); argv++) {
-        memcpy(words + len, *argv, strlen(*argv) + 1);
-        len += strlen(*argv) + 1;
-    }
-    trace_store_fact(r->store, TRACE_OF_RUN, 0, "version", TIDEMARK_VERSION,
+    probing_begin(&r->probing, probes, r->store);
+    trace_store_fact(r->store, TRACE_OF_RUN, 0, FACT_VERSION, TIDEMARK_VERSION,
                      strlen(TIDEMARK_VERSION));
-    if (len)
-        trace_store_fact(r->store, TRACE_OF_RUN, 0, "argv", words, len - 1);
-    recorder_fact(r, "command", command);
-    recorder_fact(r, "mode", method);
-    put_number(r, TRACE_OF_RUN, "interval_ns", interval_ns);
-    put_number(r, TRACE_OF_RUN, "recorder_pid", (uint64_t)getpid());
-    if (getcwd(words, sizeof(words)))
-        recorder_fact(r, "cwd", words);
-    put_number(r, TRACE_OF_MACHINE, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-    put_number(r, TRACE_OF_MACHINE, "page_bytes", (uint64_t)sysconf(_SC_PAGESIZE));
-    put_number(r, TRACE_OF_MACHINE, "clock_ticks", (uint64_t)sysconf(_SC_CLK_TCK));
-    put_number(r, TRACE_OF_MACHINE, "memory_total_bytes",
+    put_command(r, argv, pid);
+    recorder_fact(r, FACT_MODE, method);
+    put_number(r, TRACE_OF_RUN, FACT_INTERVAL, interval_ns);
+    put_number(r, TRACE_OF_RUN, FACT_RECORDER_PID, (uint64_t)getpid());
+    if (getcwd(folder, sizeof(folder)))
+        recorder_fact(r, FACT_CWD, folder);
+    put_number(r, TRACE_OF_MACHINE, FACT_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    put_number(r, TRACE_OF_MACHINE, FACT_PAGE, (uint64_t)sysconf(_SC_PAGESIZE));
+    put_number(r, TRACE_OF_MACHINE, FACT_CLOCK_TICKS, (uint64_t)sysconf(_SC_CLK_TCK));
+    put_number(r, TRACE_OF_MACHINE, FACT_MEMORY_TOTAL,
                (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
     if (!uname(&system)) {
-        trace_store_fact(r->store, TRACE_OF_MACHINE, 0, "kernel", system.release,
+        trace_store_fact(r->store, TRACE_OF_MACHINE, 0, FACT_KERNEL, system.release,
                          strlen(system.release));
-        trace_store_fact(r->store, TRACE_OF_MACHINE, 0, "hostname", system.nodename,
+        trace_store_fact(r->store, TRACE_OF_MACHINE, 0, FACT_HOSTNAME, system.nodename,
                          strlen(system.nodename));
     }
 }
 
 static void put_process(struct recorder *r, uint64_t time_ns, uint64_t tick_ns, uint64_t process,
-                        const struct proc_reading *now)
+                        const struct tree_live *l)
 {
+    const struct proc_reading *now = &l->now;
     struct pairs p = {.count = 0};
 
     add(&p, METRIC_RSS, now->rss);
@@ -161,13 +231,7 @@ static void put_process(struct recorder *r, uint64_t time_ns, uint64_t tick_ns, 
     add(&p, METRIC_THREADS, now->threads);
     add(&p, METRIC_SWITCHES_WAITED, now->waited);
     add(&p, METRIC_SWITCHES_FORCED, now->forced);
-    add(&p, METRIC_READ_CALLS, now->read_calls);
-    add(&p, METRIC_WRITE_CALLS, now->write_calls);
-    add(&p, METRIC_READ_BYTES, now->read_bytes);
-    add(&p, METRIC_WRITE_BYTES, now->write_bytes);
-    add(&p, METRIC_READ_CHARS, now->read_chars);
-    add(&p, METRIC_WRITE_CHARS, now->write_chars);
-    put_sample(r, time_ns, TRACE_OF_PROCESS, process, p.pair, p.count);
+    probing_process(&r->probing, time_ns, &l->proc, process, p.pair, p.count);
 }
 
 static void add_residence(struct pairs *p, const struct residence *r)
@@ -182,7 +246,7 @@ static void add_residence(struct pairs *p, const struct residence *r)
 
 void recorder_tick(struct recorder *r, const struct tree *t, const struct machine_sample *m)
 {
-    uint64_t tick_ns = SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK), now;
+    uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK), now;
     struct pairs p = {.count = 0};
 
     if (!r->store)
@@ -190,8 +254,7 @@ void recorder_tick(struct recorder *r, const struct tree *t, const struct machin
     now = trace_store_time(r->store, t->now_ns); /* one moment for the whole tick */
     for (int i = 0; i < t->live_count; i++)
         if (!t->live[i].zombie)
-            put_process(r, now, tick_ns, (uint64_t)t->all[t->live[i].index].process,
-                        &t->live[i].now);
+            put_process(r, now, tick_ns, (uint64_t)t->all[t->live[i].index].process, &t->live[i]);
     add(&p, METRIC_RSS, t->rss);
     add(&p, METRIC_VSZ, t->vsz);
     add(&p, METRIC_PSS, t->pss);
@@ -200,7 +263,10 @@ void recorder_tick(struct recorder *r, const struct tree *t, const struct machin
         add_residence(&p, &t->residence);
     put_sample(r, now, TRACE_OF_RUN, 0, p.pair, p.count);
     put_sample(r, now, TRACE_OF_MACHINE, 0, m->pairs, m->count);
-    if (now - r->flushed_ns > SECOND_NS) {
+    probing_tick(&r->probing, now);
+    if (now - r->flushed_ns > CLOCK_SECOND_NS) {
+        for (int i = 0; i < t->live_count; i++) /* they may have given some up */
+            show_process(r, t->live[i].proc.pid);
         trace_store_flush(r->store);
         r->flushed_ns = now;
     }
@@ -239,7 +305,7 @@ void recorder_end(struct recorder *r, const struct tree *t, const struct watch_r
     for (int i = 0; i < t->live_count; i++)
         ended(r, &t->all[t->live[i].index], TRACE_END_OUTLIVED, 0);
     if (r->cover)
-        coverage_end(&r->coverage, r->store, r->processes);
+        coverage_end(&r->coverage, r->store, r->processes, &r->account);
     add(&p, METRIC_PEAK_LOWER, result->peak_lower);
     add(&p, METRIC_PEAK_UPPER, result->peak_upper);
     add(&p, METRIC_PEAK_PSS, result->peak_pss);
@@ -256,8 +322,8 @@ void recorder_end(struct recorder *r, const struct tree *t, const struct watch_r
     p.count = 0;
     add(&p, METRIC_CGROUP_PEAK, result->cgroup_peak);
     put_sample(r, now, TRACE_OF_CGROUP, 0, p.pair, p.count);
-    put_number(r, TRACE_OF_RUN, "duration_ns", result->duration_ns);
-    put_number(r, TRACE_OF_RUN, "sample_cost_ns", result->sample_cost_ns);
-    recorder_fact(r, "peak_basis", result->peak_basis);
-    recorder_fact(r, "outcome", outcome);
+    put_number(r, TRACE_OF_RUN, FACT_DURATION, result->duration_ns);
+    put_number(r, TRACE_OF_RUN, FACT_SAMPLE_COST, result->sample_cost_ns);
+    recorder_fact(r, FACT_PEAK_BASIS, result->peak_basis);
+    recorder_fact(r, FACT_OUTCOME, outcome);
 }

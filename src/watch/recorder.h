@@ -2,15 +2,23 @@
 #ifndef WATCH_RECORDER_H
 #define WATCH_RECORDER_H
 
+#include "base/redact.h"
+#include "platform/platform.h"
+#include "procs/tree.h"
 #include "trace/store.h"
 #include "watch/coverage.h"
-#include "watch/machine.h"
-#include "watch/tree.h"
+#include "watch/probing.h"
 
 struct recorder {
-    struct trace_store *store; /* NULL: nothing is recorded */
-    bool cover;                /* say which processes do not record themselves */
+    struct trace_store *store;     /* NULL: nothing is recorded */
+    const struct collect *collect; /* NULL: nobody records itself */
+    bool cover;                    /* say which processes do not record themselves */
     struct coverage coverage;
+    struct probing probing;
+    struct collect_account account;          /* of the programs that were started */
+    enum redact redact;                      /* what is left out of command lines */
+    void (*on_process)(void *seer, int pid); /* NULL: nobody asks */
+    void *seer;
     uint64_t processes; /* how many numbers were given */
     uint64_t flushed_ns;
 };
@@ -18,10 +26,15 @@ struct recorder {
 /* To be put into tree.events, with the recorder as its context. */
 extern const struct tree_events recorder_events;
 
-/* What is known before the start: the command, the machine. */
-void recorder_begin(struct recorder *r, char *const *argv, const char *command,
-                    uint64_t interval_ns, const char *method);
+/* Which processes are watched that ran already. */
+void recorder_pids(struct recorder *r, const int *pids, size_t count);
+/* What is known before the start: the command, of `pid` where there is no argv, and the machine. */
+void recorder_begin(struct recorder *r, char *const *argv, int pid, uint64_t interval_ns,
+                    const char *method);
 void recorder_fact(struct recorder *r, const char *key, const char *text);
+
+/* A process that is about to be waited for. */
+void recorder_ending(struct recorder *r, int pid);
 
 /* One tick: every living process, the tree, the machine. */
 void recorder_tick(struct recorder *r, const struct tree *t, const struct machine_sample *m);

@@ -1,12 +1,14 @@
 /* tick - one reading of the tree and the machine. */
+#include "watch/limits.h"
 #include "watch/watcher.h"
 
+#include "base/clock.h"
+#include "base/count.h"
 #include "base/memory.h"
-#include "watch/collect.h"
+#include "collect/collect.h"
 
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@
 #define STOP_SHARE 2u         /* or where each ending stops for us anyway */
 #define PSS_SHARE 100u        /* proportional sizes may take one part in this many of the time */
 #define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
-#define KILL_NS (2u * SECOND_NS)
+#define KILL_NS (2u * CLOCK_SECOND_NS)
 #define RESIDED_SHARE 300u /* what is resident where: one part in this many of the time */
 #define RESIDED_GROWTH 10u /* at once, if more is resident than ever by one part in this many */
 #define RESIDED_PROCESSES 64
@@ -69,10 +71,7 @@ static void keep_point(struct watcher *w)
         w->o->on_point(w->o->context, &point);
     if (!w->o->keep_points)
         return;
-    if (w->result->point_count == w->point_room) {
-        w->point_room = w->point_room ? w->point_room * 2 : 64;
-        w->points = memory_resize(w->points, w->point_room * sizeof(*w->points));
-    }
+    memory_fit(w->points, w->point_room, w->result->point_count + 1);
     w->points[w->result->point_count++] = point;
 }
 
@@ -86,7 +85,7 @@ static void show(struct watcher *w)
         .peak_vsz = w->tree.peak_vsz,
         .processes = w->tree.alive,
     };
-    const size_t most = sizeof(v.top) / sizeof(v.top[0]);
+    const size_t most = COUNT(v.top);
 
     for (int i = 0; i < w->tree.live_count; i++) {
         const struct tree_live *l = &w->tree.live[i];
@@ -138,12 +137,14 @@ static bool read_residence(struct watcher *w)
     return true;
 }
 
-static uint64_t own_cpu_ns(void)
+/* And by large blocks and mappings, whose pages are looked at. */
+static void read_blocks(struct watcher *w)
 {
-    struct timespec t;
+    const struct tree *t = &w->tree;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+    for (int i = 0; i < t->live_count; i++)
+        if (!t->live[i].zombie)
+            collect_resident(w->o->collect, t->live[i].proc.pid, t->now_ns);
 }
 
 /* What is resident where: rationed like proportional sizes, by what it costs even on a busy machine. */
@@ -156,14 +157,15 @@ static void look_what_resides(struct watcher *w)
     t->resided = false;
     if (!w->o->collect || !collect_has_heap(w->o->collect) || t->alive > RESIDED_PROCESSES)
         return;
-    if (since < cost * RESIDED_SHARE || (!grown && since < SECOND_NS))
+    if (since < cost * RESIDED_SHARE || (!grown && since < CLOCK_SECOND_NS))
         return;
-    began = own_cpu_ns();
+    began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     t->resided = read_residence(w);
+    read_blocks(w);
     if (t->rss > w->resided_rss)
         w->resided_rss = t->rss;
     w->resided_ns = t->now_ns;
-    w->resided_cost_ns = own_cpu_ns() - began;
+    w->resided_cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
 static void read_machine(struct watcher *w)
@@ -175,7 +177,7 @@ static void read_machine(struct watcher *w)
         return;
     machine_read(&w->machine, recording, &w->sample);
     if (w->sample.used != ABSENT)
-        watcher_range(&w->result->host, w->sample.used);
+        watch_range_add(&w->result->host, w->sample.used);
     w->machine_ns = w->tree.now_ns + MACHINE_NS;
 }
 
@@ -184,47 +186,37 @@ static void take_sample(struct watcher *w)
     struct tree *t = &w->tree;
 
     watcher_read(w, watcher_mono());
-    if (w->records.fd >= 0)
-        taskstats_drain(&w->records, t);
+    if (w->ends.records.fd >= 0)
+        ends_drain(&w->ends, t);
     tree_settle(t);
     w->last_ns = t->now_ns;
     if (!t->alive)
         return;
     if (w->result->samples++ == 1)
         w->result->rss = (struct watch_range){0}; /* the first one may have met the loader */
-    watcher_range(&w->result->rss, t->rss);
+    watch_range_add(&w->result->rss, t->rss);
     read_pss(w);
     look_what_resides(w);
     read_machine(w);
     keep_point(w);
     recorder_tick(&w->recorder, t, &w->sample);
+    gauged_tick(&w->gauged);
     if (w->o->on_tick)
         show(w);
     if (w->o->threshold != ABSENT)
         check_threshold(w);
 }
 
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* What can wait until the command has shown that it lives for more than a moment. */
 static void settle_in(struct watcher *w)
 {
     int ours[2] = {getpid(), w->root};
-    char membership[2048];
 
     w->settled = true;
-    raise_descriptor_limit();
+    limits_raise();
+    gauged_begin(&w->gauged);
     w->oom_before = machine_oom_kills(&w->machine);
-    if (proc_slurp("self/cgroup", membership, sizeof(membership)) > 0)
-        cgroup_open(&w->cgroup, "/sys/fs/cgroup", membership, ours);
+    group_open(&w->group, ours);
 }
 
 void tick(struct watcher *w)

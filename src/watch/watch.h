@@ -6,10 +6,12 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/redact.h"
+#include "procs/result.h"
 #include "trace/store.h"
-#include "watch/result.h"
 
 struct collect;
+struct device_choice;
 
 struct watch_options {
     char *const *argv; /* the command; NULL: watch `pids` */
@@ -18,17 +20,25 @@ struct watch_options {
     const char *command; /* how the command is called in reports */
     uint64_t interval_ns;
     bool children, exact, pss, mute;
-    bool keep_points;         /* keep every sample of the tree in the result */
-    uint64_t threshold;       /* ABSENT: none */
-    bool kill_at_threshold;   /* end the whole tree when it is crossed */
-    char *const *environment; /* of the command; NULL: ours */
+    const struct device_choice *devices; /* that are read besides; NULL: none is */
+    bool keep_points;                    /* keep every sample of the tree in the result */
+    uint64_t threshold;                  /* ABSENT: none */
+    bool kill_at_threshold;              /* end the whole tree when it is crossed */
+    char *const *environment;            /* of the command; NULL: ours */
     struct collect *collect; /* drained while it runs, and finished; NULL: nothing records itself */
     const char *library;     /* to be brought into `pids`, which `collect` is to record */
     bool self_loading;       /* they do that themselves */
     uint64_t duration_ns;    /* end after so long; 0: when all have ended */
-    struct trace_store *store; /* NULL: not recorded; closed by the caller */
+    struct trace_store *store;               /* NULL: not recorded; closed by the caller */
+    enum redact redact;                      /* what is left out of the command lines in it */
+    void (*on_process)(void *seer, int pid); /* of each recorded one, while it is there; or NULL */
+    void *seer;
 
     void *context;
+    void (*on_deaf)(void *context, int error); /* nobody can tell us what to do; or NULL */
+    void (*on_confined)(void *context);        /* CPU time of `pids` cannot be sampled; or NULL */
+    /* It was looked for what points to its blocks; `why` not, or NULL. NULL: nobody asks */
+    void (*on_looked)(void *context, int pid, uint64_t stood_ns, const char *why);
     void (*on_begun)(void *context); /* what was to be started has been; or NULL */
     void (*on_tick)(void *context, const struct watch_view *v);   /* NULL: nobody looks */
     void (*on_point)(void *context, const struct watch_point *p); /* NULL: likewise */
