@@ -1,17 +1,29 @@
-#include "resolve/debuginfod.h"
+/* debuginfod - see debuginfod.h. Servers are slow and may hang: the program that asks them is given
+ * a time, and it is started by a process that forked before this one was jailed.
+ */
+#include "namer/debuginfod.h"
+
+#include "base/clock.h"
+#include "base/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define WAIT_MOST_MS 120000 /* a debug file can be large, a server slow */
+#define ID_MOST 256
+
+static int asker = -1; /* to the process that asks for us; -1: we do it ourselves */
 
 extern char **environ;
 
@@ -41,10 +53,7 @@ static pid_t start(const char *id, int to)
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* Everything up to the end of the output, which must fit and come in time; -1 otherwise. */
@@ -83,7 +92,7 @@ static bool ended_well(pid_t pid)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool debuginfod_find(const char *id, char *path, size_t room)
+static bool run_finder(const char *id, char *path, size_t room)
 {
     ssize_t length = -1;
     int pipes[2];
@@ -104,4 +113,53 @@ bool debuginfod_find(const char *id, char *path, size_t room)
         return false;
     path[length - 1] = 0; /* its line ends here */
     return path[0] == '/' && !strchr(path, '\n');
+}
+
+/* ---- a process of its own for that ---- */
+
+static void serve(int socket)
+{
+    char id[ID_MOST], path[PATH_MAX];
+    ssize_t n;
+
+    jail_privileges();
+    while ((n = recv(socket, id, sizeof(id) - 1, 0)) > 0) {
+        id[n] = 0;
+        if (!run_finder(id, path, sizeof(path)))
+            snprintf(path, sizeof(path), "-");
+        if (send(socket, path, strlen(path), MSG_NOSIGNAL) < 0)
+            return;
+    }
+}
+
+void debuginfod_begin(void)
+{
+    int pair[2];
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return;
+    pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        close(0); /* its other end must see when the helper ends */
+        serve(pair[1]);
+        _exit(0);
+    }
+    close(pair[1]);
+    asker = pair[0];
+}
+
+bool debuginfod_find(const char *id, char *path, size_t room)
+{
+    struct pollfd answer = {.fd = asker, .events = POLLIN};
+    ssize_t n = -1;
+
+    if (asker < 0)
+        return run_finder(id, path, room);
+    if (strlen(id) < ID_MOST && send(asker, id, strlen(id), MSG_NOSIGNAL) > 0 &&
+        poll(&answer, 1, WAIT_MOST_MS + WAIT_MOST_MS / 10) > 0)
+        n = recv(asker, path, room - 1, 0);
+    path[n > 0 ? n : 0] = 0;
+    return path[0] == '/';
 }

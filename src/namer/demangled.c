@@ -1,4 +1,7 @@
-#include "resolve/demangled.h"
+/* demangled - see demangled.h. Names are somebody else's: the demanglers write into a bounded
+ * buffer, and a name that does not fit stays as it is.
+ */
+#include "namer/demangled.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

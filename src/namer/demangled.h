@@ -1,6 +1,6 @@
 /* demangled - the names of C++ and Rust functions as they are written in the source. */
-#ifndef RESOLVE_DEMANGLED_H
-#define RESOLVE_DEMANGLED_H
+#ifndef NAMER_DEMANGLED_H
+#define NAMER_DEMANGLED_H
 
 #include <stddef.h>
 

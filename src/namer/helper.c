@@ -1,13 +1,19 @@
 /* helper - tidemark-resolve: a namer in a process of its own, for the resolver of the tool.
  *
  * It keeps elfutils, which is large, out of the tool, which must be small, and what a damaged file
- * does to it out of the tool as well. `tidemark-resolve [--debuginfod] [DIRECTORY...]` answers what
+ * does to it out of the tool as well. It gives up all that it does not need (base/jail.h), since the files
+ * are somebody else's. `tidemark-resolve [--rights RIGHTS] [--debuginfod] [DIRECTORY...]` answers what
  * comes through the socket that is its standard input, until that ends.
  */
-#include "resolve/namer.h"
+#include "base/jail.h"
+#include "namer/debuginfod.h"
+#include "namer/indexer.h"
+#include "namer/namer.h"
 #include "resolve/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -85,24 +91,63 @@ static bool understand(struct asked *a, size_t size)
     return true;
 }
 
-static void answer_to(struct namer *n, size_t size)
+static void answer_names(struct namer *n, const struct asked *asked)
 {
     static struct resolved_name names[WIRE_NAMES_MOST];
+
+    if (asked->head.addresses == 0) {
+        names[0] = (struct resolved_name){.function = namer_problem(n, asked->path)};
+        put_names(names, names[0].function != NULL);
+    }
+    for (uint32_t i = 0; i < asked->head.addresses; i++) {
+        int count = namer_address(n, asked->path, asked->id, asked->addresses[i], names,
+                                  (int)asked->head.most);
+
+        if (!put_names(names, count))
+            return;
+    }
+}
+
+static bool send_all(const unsigned char *bytes, size_t size)
+{
+    for (size_t at = 0, part; at < size; at += part) {
+        part = size - at < WIRE_MOST ? size - at : WIRE_MOST;
+        if (send(0, bytes + at, part, MSG_NOSIGNAL) != (ssize_t)part)
+            return false;
+    }
+    return true;
+}
+
+/* Its length and all but the last part, which is the answer that is left to be sent. */
+static void answer_index(struct namer *n, const struct asked *asked)
+{
+    struct indexed made = {0};
+    bool kept = namer_index(n, asked->path, asked->id, asked->head.most, asked->head.maker, &made);
+    uint64_t size = kept ? made.size : 0;
+    size_t last = size ? (size - 1) % WIRE_MOST + 1 : sizeof(size);
+
+    if (!kept)
+        put(&size, sizeof(size));
+    else if (send(0, &size, sizeof(size), MSG_NOSIGNAL) > 0 && send_all(made.bytes, size - last))
+        put(made.bytes + size - last, last);
+    if (kept)
+        free(made.bytes);
+}
+
+static void answer_to(struct namer *n, size_t size)
+{
     static struct asked asked;
 
     used = 0;
     if (!understand(&asked, size))
         return;
-    if (asked.head.addresses == 0) {
-        names[0] = (struct resolved_name){.function = namer_problem(n, asked.path)};
-        put_names(names, names[0].function != NULL);
-    }
-    for (uint32_t i = 0; i < asked.head.addresses; i++) {
-        int count = namer_address(n, asked.path, asked.id, asked.addresses[i], names,
-                                  (int)asked.head.most);
-
-        if (!put_names(names, count))
-            return;
+    if (asked.head.kind == WIRE_INDEX) {
+        answer_index(n, &asked);
+    } else if (asked.head.kind == WIRE_WANT) {
+        namer_want(n, asked.path, asked.id, asked.addresses, asked.head.addresses);
+        put_names(NULL, 0);
+    } else {
+        answer_names(n, &asked);
     }
 }
 
@@ -121,19 +166,40 @@ static void serve(struct namer *n)
     }
 }
 
+/* Give up what the recorded programs do not have, before anything that they name is opened. */
+static int give_up(const char *text)
+{
+    struct rights rights;
+
+    if (!rights_parse(&rights, text))
+        return -1;
+    rights.root = fcntl(WIRE_ROOT, F_GETFD) < 0 ? 0 : WIRE_ROOT;
+    if (rights_take(&rights) < 0)
+        return -1;
+    rights_free(&rights);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    bool ask = argc > 1 && strcmp(argv[1], "--debuginfod") == 0;
-    int first = ask ? 2 : 1;
-    struct resolver_options o = {
-        .debug_directories = (const char *const *)(argv + first),
-        .debug_directory_count = argc > first ? (size_t)(argc - first) : 0,
-        .ask_debuginfod = ask,
-    };
+    bool ask, less = argc > 2 && strcmp(argv[1], WIRE_RIGHTS) == 0;
+    int first = less ? 3 : 1;
+    struct resolver_options o = {0};
     struct err err;
-    struct namer *n = namer_create(&o, &err);
+    struct namer *n;
 
-    if (!n)
+    if (less && give_up(argv[2]) < 0)
+        return 1;
+    ask = argc > first && strcmp(argv[first], "--debuginfod") == 0;
+    first += ask;
+    o.debug_directories = (const char *const *)(argv + first);
+    o.debug_directory_count = argc > first ? (size_t)(argc - first) : 0;
+    o.ask_debuginfod = ask;
+    if (ask)
+        debuginfod_begin();
+    jail_reader();
+    n = namer_create(&o, &err);
+    if (!n || send(0, WIRE_READY, strlen(WIRE_READY), MSG_NOSIGNAL) < 0)
         return 1;
     serve(n);
     namer_free(n);

@@ -1,4 +1,5 @@
-#include "resolve/image.h"
+/* image - see image.h. */
+#include "namer/image.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -35,10 +36,16 @@ static bool is_code(Elf *elf)
 bool image_open(struct image *image, const char *path)
 {
     struct stat st;
-    /* Whatever the path names by now: opening it must not wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool there = stat(path, &st) == 0;
+    int fd = -1;
 
-    *image = (struct image){.fd = fd};
+    *image = (struct image){.seen = image->seen,
+                            .path = seen_file(image->seen, path, there ? &st : NULL)};
+    /* Whatever the path names by now: opening it must not wait for a writer, nor wake a device. */
+    if (there && S_ISREG(st.st_mode))
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    image->fd = fd;
+    image->seen->uncertain |= there && fd < 0; /* for want of rights, which a date does not show */
     if (fd < 0)
         return false;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -62,7 +69,8 @@ void image_close(struct image *image)
     close(image->fd);
 }
 
-Elf_Data *image_section(struct image *image, const char *name)
+/* Of those with contents; NULL when there is none of that name. */
+static Elf_Scn *find_section(struct image *image, const char *name, GElf_Shdr *header)
 {
     Elf_Scn *section = NULL;
     size_t names;
@@ -70,16 +78,30 @@ Elf_Data *image_section(struct image *image, const char *name)
     if (elf_getshdrstrndx(image->elf, &names) < 0)
         return NULL;
     while ((section = elf_nextscn(image->elf, section))) {
-        GElf_Shdr header;
         const char *found;
 
-        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+        if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
             continue;
-        found = elf_strptr(image->elf, names, header.sh_name);
+        found = elf_strptr(image->elf, names, header->sh_name);
         if (found && strcmp(found, name) == 0)
-            return header.sh_size ? elf_rawdata(section, NULL) : NULL;
+            return section;
     }
     return NULL;
+}
+
+Elf_Data *image_section(struct image *image, const char *name)
+{
+    GElf_Shdr header;
+    Elf_Scn *section = find_section(image, name, &header);
+
+    return section && header.sh_size ? elf_rawdata(section, NULL) : NULL;
+}
+
+uint64_t image_section_bytes(struct image *image, const char *name)
+{
+    GElf_Shdr header;
+
+    return image->elf && find_section(image, name, &header) ? header.sh_size : 0;
 }
 
 bool image_has_dwarf(struct image *image)

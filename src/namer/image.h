@@ -1,6 +1,8 @@
 /* image - an open file of code: an ELF program, library or separate debug file. */
-#ifndef RESOLVE_IMAGE_H
-#define RESOLVE_IMAGE_H
+#ifndef NAMER_IMAGE_H
+#define NAMER_IMAGE_H
+
+#include "namer/seen.h"
 
 #include <libelf.h>
 #include <stdbool.h>
@@ -12,9 +14,13 @@ struct image {
     int fd;
     Elf *elf;                       /* NULL: not open */
     char id[2 * IMAGE_ID_MOST + 1]; /* the build-id in hex; "": none */
+    const char *path;
+    struct seen *seen; /* which is told what is opened */
 };
 
-/* False when there is no such file or it is not an ELF program, library or debug file. */
+/* False when there is no such file or it is not an ELF program, library or debug file. Only `seen`
+ * of the image counts before.
+ */
 bool image_open(struct image *image, const char *path);
 /* Closes; closing twice or what was never opened (zeroed) is fine. */
 void image_close(struct image *image);
@@ -22,5 +28,7 @@ void image_close(struct image *image);
 /* The section's bytes as they are in the file, NULL when it is absent or empty there. */
 Elf_Data *image_section(struct image *image, const char *name);
 bool image_has_dwarf(struct image *image);
+/* How long it is when it is unpacked, once libdw has done that; 0 when it is absent. */
+uint64_t image_section_bytes(struct image *image, const char *name);
 
 #endif

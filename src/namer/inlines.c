@@ -1,4 +1,7 @@
-#include "resolve/inlines.h"
+/* inlines - see inlines.h. The scopes of a function are kept in the order of the walk, so an inner
+ * one comes after the one that it lies in.
+ */
+#include "namer/inlines.h"
 
 #include <dwarf.h>
 
@@ -22,14 +25,10 @@ static void add_range(void *to, uint64_t low, uint64_t high)
     struct growing *g = to;
     struct scope *s = g->scope;
 
-    if (s->range_count == g->room) {
-        size_t size = sizeof(*s->ranges);
-        uint32_t room = g->room ? g->room * 2 : 1;
+    uint32_t before = g->room;
 
-        s->ranges = arena_grow(g->walk->units->arena, s->ranges, g->room * size, room * size);
-        g->walk->units->bytes += (room - g->room) * size;
-        g->room = room;
-    }
+    arena_fit(g->walk->units->arena, s->ranges, g->room, s->range_count + 1);
+    g->walk->units->bytes += (g->room - before) * sizeof(*s->ranges);
     s->low = low < s->low ? low : s->low;
     s->high = high > s->high ? high : s->high;
     s->ranges[s->range_count++] = (struct inlines_range){low, high};
@@ -41,15 +40,11 @@ static uint32_t add_scope(struct walk *w, Dwarf_Die *die)
     struct function *f = w->function;
     struct scope scope = {.die = *die, .low = UINT64_MAX};
     struct growing growing = {w, &scope, 0};
-    uint32_t room = w->room ? w->room * 2 : 8;
+    uint32_t before = w->room;
 
     units_ranges(die, add_range, &growing);
-    if (f->scope_count == w->room) {
-        f->scopes = arena_grow(w->units->arena, f->scopes, w->room * sizeof(scope),
-                               room * sizeof(scope));
-        w->units->bytes += (room - w->room) * sizeof(scope);
-        w->room = room;
-    }
+    arena_fit(w->units->arena, f->scopes, w->room, f->scope_count + 1);
+    w->units->bytes += (w->room - before) * sizeof(scope);
     f->scopes[f->scope_count] = scope;
     return f->scope_count++;
 }

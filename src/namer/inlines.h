@@ -1,8 +1,8 @@
 /* inlines - which inlined functions an address in a function lies in. */
-#ifndef RESOLVE_INLINES_H
-#define RESOLVE_INLINES_H
+#ifndef NAMER_INLINES_H
+#define NAMER_INLINES_H
 
-#include "resolve/units.h"
+#include "namer/units.h"
 
 #define INLINES_DEEPEST 256
 

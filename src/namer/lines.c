@@ -1,4 +1,8 @@
-#include "resolve/lines.h"
+/* lines - see lines.h. libdw sorts the rows of a unit by address, so they are searched by halves.
+ */
+#include "namer/lines.h"
+
+#include "base/search.h"
 
 #define LINE_BYTES 48 /* about what libdw takes for one row */
 
@@ -10,7 +14,7 @@ static void read_lines(struct units *u, struct unit *unit)
     u->bytes += unit->line_count * LINE_BYTES;
 }
 
-static uint64_t address_of(const struct unit *unit, size_t index)
+uint64_t lines_address(const struct unit *unit, size_t index)
 {
     Dwarf_Addr address = UINT64_MAX;
 
@@ -18,19 +22,19 @@ static uint64_t address_of(const struct unit *unit, size_t index)
     return address;
 }
 
+size_t lines_count(struct units *u, struct unit *unit)
+{
+    if (!unit->lines_read)
+        read_lines(u, unit);
+    return unit->line_count;
+}
+
 /* How many rows, which libdw sorts, are at the address or before it. */
 static size_t rows_up_to(const struct unit *unit, uint64_t address)
 {
-    size_t low = 0, high = unit->line_count;
+    size_t low = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (address_of(unit, middle) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, unit->line_count, i, lines_address(unit, i) <= address);
     return low;
 }
 
@@ -42,8 +46,7 @@ bool lines_at(struct units *u, struct unit *unit, uint64_t address, const char *
     bool ends;
     int number;
 
-    if (!unit->lines_read)
-        read_lines(u, unit);
+    lines_count(u, unit);
     rows = rows_up_to(unit, address);
     if (rows == 0)
         return false;

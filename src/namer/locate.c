@@ -1,6 +1,9 @@
-#include "resolve/locate.h"
+/* locate - see locate.h. By build-id first, as gdb does, then by the name that the file itself gives; one
+ * found by its name must have the checksum that is written beside it.
+ */
+#include "namer/locate.h"
 
-#include "resolve/debuginfod.h"
+#include "namer/debuginfod.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -112,6 +115,7 @@ bool locate_debug(const struct resolver_options *o, const char *path, struct ima
         return true;
     if (code->elf && by_link(o, path, code, debug))
         return true;
+    debug->seen->uncertain |= named && o->ask_debuginfod;
     return named && o->ask_debuginfod && debuginfod_find(id, found, sizeof(found)) &&
            open_with_id(debug, found, id);
 }

@@ -1,8 +1,8 @@
 /* locate - find the separate file that holds the debug information of a file of code. */
-#ifndef RESOLVE_LOCATE_H
-#define RESOLVE_LOCATE_H
+#ifndef NAMER_LOCATE_H
+#define NAMER_LOCATE_H
 
-#include "resolve/image.h"
+#include "namer/image.h"
 #include "resolve/resolve.h"
 
 /* By build-id (`id`, hex, "" for none) below the debug directories, by the .gnu_debuglink of `code`

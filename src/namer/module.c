@@ -1,13 +1,19 @@
-#include "resolve/module.h"
+/* module - see module.h. A name from DWARF is preferred, since it knows lines and what was inlined;
+ * the symbol table has the last word where DWARF names a clone or nothing.
+ */
+#include "namer/module.h"
 
-#include "resolve/demangled.h"
-#include "resolve/inlines.h"
-#include "resolve/lines.h"
-#include "resolve/locate.h"
+#include "base/hash.h"
+#include "namer/demangled.h"
+#include "namer/inlines.h"
+#include "namer/lines.h"
+#include "namer/locate.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,11 +31,11 @@ static void open_code(struct module *m, struct strings *strings)
         say(m, strings,
             access(m->path, F_OK) < 0
                 ? "is not there any more, so its functions have no names"
-                : "is not a file of code that can be read, so its functions have no names");
+                : "is not a code file that can be read, so its functions have no names");
     } else if (m->id[0] && strcmp(m->id, m->code.id) != 0) {
         image_close(&m->code);
         say(m, strings,
-            "was changed since it ran (its build-id is another), so its functions have no names");
+            "has changed since it ran (its build-id differs), so its functions have no names");
     }
 }
 
@@ -45,12 +51,47 @@ static bool read_dwarf(struct module *m, struct image *from)
     return m->units.count > 0;
 }
 
+/* Some debug information is in a file that several share (dwz), which libdw looks for in these
+ * places.
+ */
+static void see_shared(struct module *m, const struct image *from)
+{
+    const char *name;
+    const unsigned char *id;
+    char path[PATH_MAX], file[PATH_MAX];
+    ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(m->units.dwarf, &name, (const void **)&id);
+    size_t used;
+
+    if (bytes <= 1 || bytes > IMAGE_ID_MOST || !realpath(from->path, file)) {
+        m->seen.uncertain |= bytes > 0;
+        return;
+    }
+    used = (size_t)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", id[0]);
+    for (ssize_t i = 1; i < bytes; i++)
+        used += (size_t)snprintf(path + used, sizeof(path) - used, "%02x", id[i]);
+    snprintf(path + used, sizeof(path) - used, ".debug");
+    seen_path(&m->seen, path);
+    *(strrchr(file, '/') + 1) = '\0';
+    if (snprintf(path, sizeof(path), "%s%s", name[0] == '/' ? "" : file, name) < (int)sizeof(path))
+        seen_path(&m->seen, path);
+    m->seen.uncertain |= getenv("DEBUGINFOD_URLS") != NULL; /* which libdw may ask on its own */
+}
+
+static void see_others(struct module *m)
+{
+    if (m->units.dwarf)
+        see_shared(m, image_has_dwarf(&m->code) ? &m->code : &m->debug);
+    m->seen.uncertain |= m->units.split;
+}
+
 void module_open(struct module *m, const struct resolver_options *o, struct strings *strings)
 {
     bool detailed;
 
     m->open = true;
     m->problem = NULL;
+    m->seen = (struct seen){.strings = strings};
+    m->code.seen = m->debug.seen = &m->seen;
     open_code(m, strings);
     if (m->code.elf && image_has_dwarf(&m->code)) {
         detailed = read_dwarf(m, &m->code);
@@ -65,6 +106,7 @@ void module_open(struct module *m, const struct resolver_options *o, struct stri
         return;
     }
     m->problem = NULL;
+    see_others(m);
     symbols_read(&m->symbols, &m->arena, &m->code, &m->debug);
     if (!detailed)
         say(m, strings,
@@ -143,6 +185,18 @@ static const char *full_path(struct unit *unit, struct strings *strings, const c
     return strings_keep(strings, path);
 }
 
+/* The same for a name that stays where it is. */
+static const char *path_of(struct unit *unit, struct strings *strings, const char *file)
+{
+    size_t at = hash_number((uint64_t)(uintptr_t)file) % UNITS_PATHS;
+
+    if (unit->paths[at].name != file) {
+        unit->paths[at].name = file;
+        unit->paths[at].path = full_path(unit, strings, file);
+    }
+    return unit->paths[at].path;
+}
+
 static uint64_t number_of(Dwarf_Die *die, unsigned int name)
 {
     Dwarf_Attribute attribute;
@@ -153,8 +207,8 @@ static uint64_t number_of(Dwarf_Die *die, unsigned int name)
     return value;
 }
 
-/* What a header wraps around a function of libc, to check its arguments, is marked as artificial. So
- * are members that a C++ compiler adds, but where they are declared.
+/* What a header wraps around a function of libc, to check its arguments, is marked as artificial.
+ * So are members that a C++ compiler adds, but where they are declared.
  */
 static bool is_wrapper(Dwarf_Die *die)
 {
@@ -210,7 +264,7 @@ static int names_in_unit(struct module *m, struct unit *unit, struct strings *st
     int depth = f ? inlines_at(&m->units, f, address, path) : 0, n = 0;
 
     if (lines_at(&m->units, unit, address, &name.file, &name.line))
-        name.file = full_path(unit, strings, name.file);
+        name.file = path_of(unit, strings, name.file);
     while (depth-- > 0 && n < most) {
         struct scope *s = path[depth];
 

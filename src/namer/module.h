@@ -1,14 +1,14 @@
 /* module - one file of code that addresses are looked up in: its files while they are open, and
  * what there is to say about it for ever.
  */
-#ifndef RESOLVE_MODULE_H
-#define RESOLVE_MODULE_H
+#ifndef NAMER_MODULE_H
+#define NAMER_MODULE_H
 
-#include "resolve/image.h"
+#include "namer/image.h"
+#include "namer/symbols.h"
+#include "namer/units.h"
 #include "resolve/resolve.h"
 #include "resolve/strings.h"
-#include "resolve/symbols.h"
-#include "resolve/units.h"
 
 struct module {
     const char *path, *id; /* as asked for; id is "" where there is none */
@@ -22,6 +22,7 @@ struct module {
     struct image code, debug;
     struct symbols symbols;
     struct units units; /* .dwarf NULL: none */
+    struct seen seen;
 };
 
 /* Opens what there is; sets `problem`, and `unusable` when that is nothing. */

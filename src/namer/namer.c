@@ -1,7 +1,11 @@
-#include "resolve/namer.h"
+/* namer - see namer.h. Only so many files and bytes are open at a time: the one used longest ago is closed
+ * first, and its problem, if any, is remembered.
+ */
+#include "namer/namer.h"
 
 #include "base/memory.h"
-#include "resolve/module.h"
+#include "namer/indexer.h"
+#include "namer/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +55,7 @@ static struct module *add_module(struct namer *n, const char *path, const char *
 {
     struct module *m = memory_zeroed(sizeof(*m));
 
-    if (n->count == n->room) {
-        n->room = n->room ? n->room * 2 : 16;
-        n->modules = memory_resize(n->modules, n->room * sizeof(struct module *));
-    }
+    memory_fit(n->modules, n->room, n->count + 1);
     m->path = path;
     m->id = id ? id : "";
     n->modules[n->count++] = m;
@@ -133,6 +134,29 @@ int namer_address(struct namer *n, const char *module_path, const char *build_id
         return 0;
     m->last_used = ++n->clock;
     return module_names(m, &n->strings, address, out, most);
+}
+
+void namer_want(struct namer *n, const char *module_path, const char *build_id_hex,
+                const uint64_t *addresses, size_t count)
+{
+    struct module *m = module_of(n, module_path, build_id_hex);
+
+    n->last = m;
+    if (m && make_open(n, m))
+        indexer_want(m, addresses, count);
+}
+
+bool namer_index(struct namer *n, const char *module_path, const char *build_id_hex, bool all,
+                 uint64_t maker, struct indexed *out)
+{
+    struct module *m = module_of(n, module_path, build_id_hex);
+
+    n->last = m;
+    if (!m)
+        return false;
+    make_open(n, m);
+    m->last_used = ++n->clock;
+    return indexer_make(m, &n->strings, all, maker, out);
 }
 
 const char *namer_problem(const struct namer *n, const char *module_path)

@@ -1,6 +1,8 @@
-#include "resolve/spans.h"
+/* spans - see spans.h: sorted by where they begin, and searched by halves. */
+#include "namer/spans.h"
 
 #include "base/memory.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 
@@ -8,12 +10,7 @@
 
 void spans_add(struct spans *s, struct arena *arena, struct span span)
 {
-    size_t room = s->room ? s->room * 2 : 16;
-
-    if (s->count == s->room) {
-        s->list = arena_grow(arena, s->list, s->room * sizeof(span), room * sizeof(span));
-        s->room = room;
-    }
+    arena_fit(arena, s->list, s->room, s->count + 1);
     s->list[s->count++] = span;
 }
 
@@ -52,16 +49,9 @@ void spans_sort(struct spans *s)
 /* How many begin at the address or before it. */
 static size_t begun(const struct spans *s, uint64_t address)
 {
-    size_t low = 0, high = s->count;
+    size_t low = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (s->list[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, s->count, i, s->list[i].low <= address);
     return low;
 }
 

@@ -3,8 +3,8 @@
  * Add in any order, sort once, then ask. Stretches may overlap or lie in each other; the one that
  * begins last wins. A zeroed `struct spans` is empty; its memory is the caller's arena.
  */
-#ifndef RESOLVE_SPANS_H
-#define RESOLVE_SPANS_H
+#ifndef NAMER_SPANS_H
+#define NAMER_SPANS_H
 
 #include "base/arena.h"
 

@@ -1,6 +1,9 @@
-#include "resolve/symbols.h"
+/* symbols - see symbols.h. Sections say what is code; of several names for one address the one that
+ * people write is kept (rank_of).
+ */
+#include "namer/symbols.h"
 
-#include "resolve/unpack.h"
+#include "namer/unpack.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -16,13 +19,7 @@ struct code_sections {
 
 static void add(struct symbols *s, struct arena *arena, struct span span, const char *name)
 {
-    size_t room = s->room ? s->room * 2 : 64;
-
-    if (s->count == s->room) {
-        s->names = arena_grow(arena, s->names, s->room * sizeof(*s->names),
-                              room * sizeof(*s->names));
-        s->room = room;
-    }
+    arena_fit(arena, s->names, s->room, s->count + 1);
     span.what = (uint32_t)s->count;
     s->names[s->count++] = name;
     spans_add(&s->spans, arena, span);

@@ -1,9 +1,9 @@
 /* symbols - the functions that the symbol tables of a file of code name. */
-#ifndef RESOLVE_SYMBOLS_H
-#define RESOLVE_SYMBOLS_H
+#ifndef NAMER_SYMBOLS_H
+#define NAMER_SYMBOLS_H
 
-#include "resolve/image.h"
-#include "resolve/spans.h"
+#include "namer/image.h"
+#include "namer/spans.h"
 
 #include <stdint.h>
 
@@ -15,8 +15,8 @@ struct symbols {
     void *mini_bytes;
 };
 
-/* All that `code` and `debug` (not open: none) have between them: the full table, else the compressed
- * one and the one for the dynamic linker.
+/* All that `code` and `debug` (not open: none) have between them: the full table, else the
+ * compressed one and the one for the dynamic linker.
  */
 void symbols_read(struct symbols *s, struct arena *arena, struct image *code, struct image *debug);
 void symbols_close(struct symbols *s);

@@ -1,4 +1,5 @@
-#include "resolve/units.h"
+/* units - see units.h. */
+#include "namer/units.h"
 
 #include <dwarf.h>
 
@@ -48,7 +49,6 @@ static void add_unit(struct units *u, Dwarf_Die *skeleton, Dwarf_Die *split)
 {
     Dwarf_Die *die = split->addr ? split : skeleton;
     struct adding adding = {&u->spans, u->arena, u->count};
-    uint32_t room = u->room ? u->room * 2 : 16;
     size_t before = u->spans.count;
 
     units_ranges(skeleton, add_span, &adding);
@@ -56,11 +56,7 @@ static void add_unit(struct units *u, Dwarf_Die *skeleton, Dwarf_Die *split)
         units_ranges(split, add_span, &adding);
     if (u->spans.count == before)
         return;
-    if (u->count == u->room) {
-        u->list = arena_grow(u->arena, u->list, u->room * sizeof(*u->list),
-                             room * sizeof(*u->list));
-        u->room = room;
-    }
+    arena_fit(u->arena, u->list, u->room, u->count + 1);
     u->list[u->count++] = (struct unit){
         .die = *die, .lines_die = *skeleton, .plain = is_plain(die)};
     u->bytes += sizeof(struct unit);
@@ -73,6 +69,7 @@ void units_read(struct units *u)
     uint8_t type;
 
     while (dwarf_get_units(u->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+        u->split |= type == DW_UT_skeleton;
         if (type == DW_UT_compile || type == DW_UT_skeleton)
             add_unit(u, &die, &split);
     }
@@ -103,13 +100,7 @@ static void add_function(struct walk *w, Dwarf_Die *die)
     units_ranges(die, add_span, &adding);
     if (unit->spans.count == before)
         return;
-    if (unit->function_count == unit->function_room) {
-        size_t old = unit->function_room * sizeof(struct function);
-
-        unit->function_room = unit->function_room ? unit->function_room * 2 : 16;
-        unit->functions = arena_grow(arena, unit->functions, old,
-                                     unit->function_room * sizeof(struct function));
-    }
+    arena_fit(arena, unit->functions, unit->function_room, unit->function_count + 1);
     unit->functions[unit->function_count++] = (struct function){
         .die = *die, .entry = unit->spans.list[before].low};
     w->units->bytes += 2 * (sizeof(struct function) + sizeof(struct span));
@@ -167,6 +158,12 @@ static void index_functions(struct units *u, struct unit *unit, bool deep)
     unit->function_count = unit->function_room = 0;
     walk_functions(&w, &unit->die, 0);
     spans_sort(&unit->spans);
+}
+
+void units_functions(struct units *u, struct unit *unit)
+{
+    if (!unit->deep)
+        index_functions(u, unit, true);
 }
 
 struct function *units_function(struct units *u, struct unit *unit, uint64_t address)

@@ -1,4 +1,5 @@
-#include "resolve/unpack.h"
+/* unpack - see unpack.h: xz alone, as in .gnu_debugdata. What it may unpack to is bounded. */
+#include "namer/unpack.h"
 
 #include "base/memory.h"
 
@@ -8,6 +9,7 @@
 
 #define UNPACKED_MOST (256u << 20)
 #define MEMORY_MOST (256u << 20)
+#define STEP 65536u
 
 /* Goes on until the stream ends; grows the room by doubling. */
 static bool decode(lzma_stream *xz, unsigned char **bytes)
@@ -16,8 +18,7 @@ static bool decode(lzma_stream *xz, unsigned char **bytes)
     lzma_ret ret = LZMA_OK;
 
     while (ret == LZMA_OK && room < UNPACKED_MOST) {
-        room = room ? room * 2 : 65536;
-        *bytes = memory_resize(*bytes, room);
+        memory_fit(*bytes, room, room + STEP);
         xz->next_out = *bytes + xz->total_out;
         xz->avail_out = room - (size_t)xz->total_out;
         ret = lzma_code(xz, LZMA_FINISH);

@@ -1,6 +1,6 @@
 /* unpack - the contents of a section that is packed as a whole. */
-#ifndef RESOLVE_UNPACK_H
-#define RESOLVE_UNPACK_H
+#ifndef NAMER_UNPACK_H
+#define NAMER_UNPACK_H
 
 #include <stddef.h>
 

@@ -1,36 +1,31 @@
+/* resolve - see resolve.h. One request at a time goes over a socket to the helper; when it dies or
+ * takes too long, the module that it was asked about is given up, and another helper is started for
+ * the next.
+ */
 #include "resolve/resolve.h"
 
+#include "base/kept.h"
 #include "base/memory.h"
+#include "resolve/cache.h"
+#include "resolve/reader.h"
 #include "resolve/strings.h"
-#include "resolve/wire.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ANSWER_MS 180000 /* the longest wait: for a large file, or for debuginfod */
-#define FAILURES_MOST 16 /* of the helper, each on a module of its own */
-
-extern char **environ;
 
 struct resolver {
     struct resolver_options options;
     struct strings strings;
     struct intmap failed; /* from the address of a kept path to that of a sentence */
-    char helper[PATH_MAX];
-    int socket; /* -1: the helper is not running */
-    pid_t pid;
-    int failures;
-    char message[WIRE_MOST];
+    struct helper helper;
+    uint64_t maker;       /* of what is kept from one resolver to the next; 0: nothing is */
+    struct index known;   /* of the module that was asked about last */
+    const char *known_of; /* its path; NULL: there is none */
+    void *bytes;          /* that it consists of, where it is new */
 };
 
 /* What is asked about. */
@@ -38,116 +33,39 @@ struct subject {
     const char *path, *id;
 };
 
-/* Beside the tool, as it was built, or where it is installed. */
-static int find_helper(struct resolver *r, struct err *err)
-{
-    static const char *const places[] = {"", "/../lib/tidemark"};
-    char tool[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", tool, sizeof(tool) - 1);
-    const char *given = r->options.helper;
-
-    tool[length > 0 ? length : 0] = 0;
-    if (strrchr(tool, '/'))
-        *strrchr(tool, '/') = 0;
-    if (given && snprintf(r->helper, PATH_MAX, "%s", given) < PATH_MAX && access(given, X_OK) == 0)
-        return 0;
-    for (size_t i = 0; !given && i < sizeof(places) / sizeof(places[0]); i++) {
-        int n = snprintf(r->helper, PATH_MAX, "%s%s/tidemark-resolve", tool, places[i]);
-
-        if (n < PATH_MAX && access(r->helper, X_OK) == 0)
-            return 0;
-    }
-    return err_set(err, "tidemark-resolve, which names functions, is not beside the tool: %s.",
-                   r->helper);
-}
-
-static const char **arguments_of(const struct resolver *r)
-{
-    size_t count = 0;
-    const char **argv = memory_zeroed((r->options.debug_directory_count + 3) * sizeof(*argv));
-
-    argv[count++] = "tidemark-resolve";
-    if (r->options.ask_debuginfod)
-        argv[count++] = "--debuginfod";
-    for (size_t i = 0; i < r->options.debug_directory_count; i++)
-        argv[count++] = r->options.debug_directories[i];
-    return argv;
-}
-
-/* Signals that the tool blocks are not blocked in the helper; its words go nowhere. */
-static int spawn(struct resolver *r, int socket)
-{
-    const char **argv = arguments_of(r);
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none;
-    int failed;
-
-    sigemptyset(&none);
-    posix_spawnattr_init(&how);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&how, &none);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, socket, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    failed = posix_spawn(&r->pid, r->helper, &files, &how, (char *const *)(uintptr_t)argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&how);
-    free(argv);
-    return failed ? -1 : 0;
-}
-
-static bool start(struct resolver *r)
-{
-    int pair[2];
-    int failed;
-
-    if (r->socket >= 0)
-        return true;
-    if (r->failures > FAILURES_MOST ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return false;
-    failed = spawn(r, pair[1]);
-    close(pair[1]);
-    if (failed)
-        close(pair[0]);
-    else
-        r->socket = pair[0];
-    return !failed;
-}
-
-static void stop(struct resolver *r, bool at_once)
-{
-    if (r->socket < 0)
-        return;
-    close(r->socket); /* the helper ends when it sees this */
-    r->socket = -1;
-    if (at_once)
-        kill(r->pid, SIGKILL);
-    while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
-
 struct resolver *resolver_create(const struct resolver_options *o, struct err *err)
 {
     struct resolver *r = memory_zeroed(sizeof(*r));
 
-    r->socket = -1;
+    r->helper.socket = -1;
     if (o)
         r->options = *o;
-    if (find_helper(r, err) < 0) {
+    r->helper.options = &r->options;
+    if (helper_find(&r->helper, err) < 0) {
         free(r);
         return NULL;
     }
+    if (o && o->cache && !o->debug_directory_count && kept_any() &&
+        !(o->rights && rights_are_less(o->rights)))
+        r->maker = index_maker(r->helper.path);
     return r;
+}
+
+static void forget(struct resolver *r)
+{
+    if (r->known_of)
+        index_close(&r->known);
+    r->known_of = NULL;
+    free(r->bytes);
+    r->bytes = NULL;
 }
 
 void resolver_free(struct resolver *r)
 {
     if (!r)
         return;
-    stop(r, false);
+    helper_stop(&r->helper, false);
+    forget(r);
     intmap_free(&r->failed);
     strings_free(&r->strings);
     free(r);
@@ -156,14 +74,15 @@ void resolver_free(struct resolver *r)
 static void append(struct resolver *r, size_t *used, const void *bytes, size_t size)
 {
     if (size)
-        memcpy(r->message + *used, bytes, size);
+        memcpy(r->helper.message + *used, bytes, size);
     *used += size;
 }
 
-static bool ask(struct resolver *r, const struct subject *m, const uint64_t *addresses,
-                size_t count, int most)
+static bool ask(struct resolver *r, const struct subject *m, enum wire_kind kind,
+                const uint64_t *addresses, size_t count, int most)
 {
-    struct wire_question head = {.addresses = (uint32_t)count, .most = (uint32_t)most};
+    struct wire_question head = {
+        .kind = kind, .addresses = (uint32_t)count, .most = (uint32_t)most, .maker = r->maker};
     size_t path_bytes = strlen(m->path), id_bytes = m->id ? strlen(m->id) : 0, used = 0;
 
     if (path_bytes >= PATH_MAX || id_bytes >= 256)
@@ -174,28 +93,14 @@ static bool ask(struct resolver *r, const struct subject *m, const uint64_t *add
     append(r, &used, addresses, count * sizeof(*addresses));
     append(r, &used, m->path, path_bytes);
     append(r, &used, m->id, id_bytes);
-    return send(r->socket, r->message, used, MSG_NOSIGNAL) > 0;
-}
-
-/* The length of the answer; 0 when the helper is gone or too late. */
-static size_t hear(struct resolver *r)
-{
-    struct pollfd ready = {.fd = r->socket, .events = POLLIN};
-    ssize_t n;
-    int got;
-
-    do
-        got = poll(&ready, 1, ANSWER_MS);
-    while (got < 0 && errno == EINTR);
-    n = got > 0 ? recv(r->socket, r->message, sizeof(r->message), 0) : 0;
-    return n > 0 ? (size_t)n : 0;
+    return helper_say(&r->helper, used);
 }
 
 static const char *keep(struct resolver *r, size_t at, size_t bytes)
 {
     char text[WIRE_MOST];
 
-    memcpy(text, r->message + at, bytes);
+    memcpy(text, r->helper.message + at, bytes);
     text[bytes] = 0;
     return strings_keep(&r->strings, text);
 }
@@ -208,7 +113,7 @@ static int next_names(struct resolver *r, size_t size, size_t *at, struct resolv
 
     if (size - *at < sizeof(count))
         return -1;
-    memcpy(&count, r->message + *at, sizeof(count));
+    memcpy(&count, r->helper.message + *at, sizeof(count));
     *at += sizeof(count);
     if (count > (uint32_t)most)
         return -1;
@@ -217,7 +122,7 @@ static int next_names(struct resolver *r, size_t size, size_t *at, struct resolv
 
         if (size - *at < sizeof(name))
             return -1;
-        memcpy(&name, r->message + *at, sizeof(name));
+        memcpy(&name, r->helper.message + *at, sizeof(name));
         *at += sizeof(name);
         if (name.function_bytes > size - *at || name.file_bytes > size - *at - name.function_bytes)
             return -1;
@@ -238,15 +143,17 @@ static void give_up(struct resolver *r, const char *path)
                               "%s could not be read to its end, so its functions have no names.",
                               path);
 
-    stop(r, true);
-    r->failures++;
+    helper_stop(&r->helper, true);
+    if (!r->helper.failures++)
+        snprintf(r->helper.broken, sizeof(r->helper.broken), "%.400s could not be read to its end",
+                 path);
     if (kept)
         intmap_put(&r->failed, (uint64_t)(uintptr_t)kept, (uint64_t)(uintptr_t)text);
 }
 
 static const char *failure(struct resolver *r, const char *path)
 {
-    const char *kept = r->failures ? strings_keep(&r->strings, path) : NULL;
+    const char *kept = r->helper.failures ? strings_keep(&r->strings, path) : NULL;
     uint64_t text;
 
     if (!kept || !intmap_get(&r->failed, (uint64_t)(uintptr_t)kept, &text))
@@ -260,9 +167,9 @@ static size_t exchange(struct resolver *r, const struct subject *m, const uint64
 {
     size_t size;
 
-    if (!m->path || !m->path[0] || failure(r, m->path) || !start(r))
+    if (!m->path || !m->path[0] || failure(r, m->path) || !helper_start(&r->helper))
         return 0;
-    size = ask(r, m, addresses, count, most) ? hear(r) : 0;
+    size = ask(r, m, WIRE_NAMES, addresses, count, most) ? helper_hear(&r->helper, ANSWER_MS) : 0;
     if (size == 0)
         give_up(r, m->path);
     return size;
@@ -283,6 +190,92 @@ int resolver_address(struct resolver *r, const char *module_path, const char *bu
     return count > 0 ? count : 0;
 }
 
+/* ---- what is kept ---- */
+
+/* The index that the helper was asked for; 0 when it sends none, or breaks down. */
+static size_t hear_index(struct resolver *r)
+{
+    uint64_t size = 0, got = 0;
+    size_t part;
+
+    if (helper_hear(&r->helper, ANSWER_MS) == sizeof(size))
+        memcpy(&size, r->helper.message, sizeof(size));
+    else
+        helper_stop(&r->helper, true);
+    if (!size || size > SEALED_BYTES_MOST)
+        return 0;
+    for (r->bytes = memory_resize(NULL, size); got < size; got += part) {
+        part = helper_hear(&r->helper, ANSWER_MS);
+        if (!part || part > size - got) {
+            helper_stop(&r->helper, true);
+            return 0;
+        }
+        memcpy((char *)r->bytes + got, r->helper.message, part);
+    }
+    return (size_t)size;
+}
+
+static bool want(struct resolver *r, const struct subject *m, const uint64_t *addresses,
+                 size_t count)
+{
+    for (size_t i = 0, part; i < count; i += part) {
+        part = count - i < WIRE_ADDRESSES_MOST ? count - i : WIRE_ADDRESSES_MOST;
+        if (!ask(r, m, WIRE_WANT, addresses + i, part, 1) || !helper_hear(&r->helper, ANSWER_MS)) {
+            helper_stop(&r->helper, true);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Has an index made, of everything where a smaller one was not enough. */
+static bool make_known(struct resolver *r, const struct subject *m, const uint64_t *addresses,
+                       size_t count, bool all)
+{
+    struct sealed pages;
+    size_t size;
+
+    if (failure(r, m->path) || !helper_start(&r->helper) || !want(r, m, addresses, count) ||
+        !ask(r, m, WIRE_INDEX, NULL, 0, all))
+        return false;
+    size = hear_index(r);
+    sealed_of_memory(&pages, r->bytes, size);
+    if (!size || !index_open(&r->known, &pages, m->path, m->id, r->maker))
+        return false;
+    cache_keep(&r->known, m->path, m->id);
+    return true;
+}
+
+static bool find_known(struct resolver *r, const struct subject *m, const uint64_t *addresses,
+                       size_t count, bool *found)
+{
+    *found = cache_find(&r->known, m->path, m->id, r->maker);
+    for (size_t i = 0; *found && i < count; i++) {
+        if (!index_knows(&r->known, addresses[i])) {
+            index_close(&r->known);
+            return false;
+        }
+    }
+    return *found;
+}
+
+/* Whether `known` answers for this module. */
+static bool know(struct resolver *r, const struct subject *m, const uint64_t *addresses,
+                 size_t count)
+{
+    bool found;
+
+    forget(r);
+    if (!r->maker || !m->path || !m->path[0])
+        return false;
+    if (!find_known(r, m, addresses, count, &found) && !make_known(r, m, addresses, count, found))
+        return forget(r), false;
+    if (r->options.ask_debuginfod && r->known.head.flags & INDEX_NO_DEBUG)
+        return index_close(&r->known), forget(r), false;
+    r->known_of = strings_keep(&r->strings, m->path);
+    return true;
+}
+
 void resolver_addresses(struct resolver *r, const char *module_path, const char *build_id_hex,
                         const uint64_t *addresses, size_t count,
                         void (*each)(void *to, size_t index, const struct resolved_name *names,
@@ -292,6 +285,17 @@ void resolver_addresses(struct resolver *r, const char *module_path, const char 
     struct subject m = {module_path, build_id_hex};
     struct resolved_name names[WIRE_NAMES_MOST];
 
+    if (know(r, &m, addresses, count)) {
+        for (size_t i = 0; i < count; i++) {
+            int found = index_names(&r->known, &r->strings, addresses[i], names, WIRE_NAMES_MOST);
+
+            if (found < 0) /* the disk has failed meanwhile */
+                found = resolver_address(r, module_path, build_id_hex, addresses[i], names,
+                                         WIRE_NAMES_MOST);
+            each(to, i, names, found);
+        }
+        return;
+    }
     for (size_t i = 0; i < count;) {
         size_t left = count - i, at = 0;
         size_t asked = left < WIRE_ADDRESSES_MOST ? left : WIRE_ADDRESSES_MOST;
@@ -310,8 +314,20 @@ const char *resolver_problem(struct resolver *r, const char *module_path)
     struct resolved_name sentence;
     size_t size, at = 0;
 
+    if (r->known_of && strcmp(r->known_of, module_path) == 0)
+        return index_problem(&r->known, &r->strings);
     if (failure(r, module_path))
         return failure(r, module_path);
     size = exchange(r, &m, NULL, 0, 1);
     return next_names(r, size, &at, &sentence, 1) == 1 ? sentence.function : NULL;
+}
+
+const char *resolver_broken(struct resolver *r)
+{
+    size_t used = strlen(r->helper.broken);
+
+    if (r->helper.failures > 1 && !strstr(r->helper.broken, ", nor "))
+        snprintf(r->helper.broken + used, sizeof(r->helper.broken) - used, ", nor %d others",
+                 r->helper.failures - 1);
+    return r->helper.broken[0] ? r->helper.broken : NULL;
 }

@@ -5,8 +5,9 @@
  * longer the one that ran is never used. Files are hostile: what is damaged in them is unknown, and
  * never an error.
  *
- * The files are read by a helper process, tidemark-resolve: elfutils is large, and the tool must stay
- * small (ARCHITECTURE.md); and a file that brings the helper down costs the names of one module.
+ * The files are read by a helper process, tidemark-resolve: elfutils is large, and the tool must
+ * stay small (ARCHITECTURE.md); and a file that brings the helper down costs the names of one
+ * module.
  *
  * Everything it gives (names, files, sentences) lives until resolver_free, each text once. What it
  * keeps of the files themselves is bounded: those used longest ago are closed, and opened again
@@ -16,6 +17,7 @@
 #define RESOLVE_RESOLVE_H
 
 #include "base/err.h"
+#include "resolve/resolved.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,29 +25,15 @@
 
 struct resolver;
 
-struct resolver_options {
-    /* Looked through before /usr/lib/debug, and laid out like it; they must outlive the resolver. */
-    const char *const *debug_directories;
-    size_t debug_directory_count;
-    bool ask_debuginfod; /* run debuginfod-find, which may use the network, for what is not here */
-    const char
-        *helper; /* the path of tidemark-resolve; NULL: beside the tool or in ../lib/tidemark */
-};
-
-struct resolved_name {
-    const char *function; /* demangled; NULL: unknown */
-    const char *file;     /* NULL: unknown */
-    uint32_t line;        /* 0: unknown */
-};
-
 /* NULL `o`: no directories of one's own, nobody asked. NULL with *err when it cannot work. */
 struct resolver *resolver_create(const struct resolver_options *o, struct err *err);
 void resolver_free(struct resolver *r); /* NULL is fine */
 
 /* What is at `address`, an ELF virtual address in the file `module_path`: of a call, so the address
- * to return to less one. `build_id_hex` (lower case) is what the file had when it ran, NULL or "" where it had
- * none (then any file at that path is believed). Fills `out` from the innermost inlined function
- * (0) to the function that holds it, up to `most`; returns how many, 0 when nothing is known.
+ * to return to less one. `build_id_hex` (lower case) is what the file had when it ran, NULL or ""
+ * where it had none (then any file at that path is believed). Fills `out` from the innermost
+ * inlined function (0) to the function that holds it, up to `most`; returns how many, 0 when
+ * nothing is known.
  */
 int resolver_address(struct resolver *r, const char *module_path, const char *build_id_hex,
                      uint64_t address, struct resolved_name *out, int most);
@@ -63,5 +51,10 @@ void resolver_addresses(struct resolver *r, const char *module_path, const char 
  * say or nothing was asked about it.
  */
 const char *resolver_problem(struct resolver *r, const char *module_path);
+
+/* Why names are missing that might be there, because the helper cannot work or broke down: half a
+ * sentence, or NULL.
+ */
+const char *resolver_broken(struct resolver *r);
 
 #endif

@@ -1,15 +1,9 @@
+/* strings - see strings.h. */
 #include "resolve/strings.h"
 
+#include "base/hash.h"
+
 #include <string.h>
-
-static uint64_t hash_of(const char *text, size_t length)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return hash;
-}
 
 const char *strings_keep(struct strings *s, const char *text)
 {
@@ -19,7 +13,8 @@ const char *strings_keep(struct strings *s, const char *text)
 
     if (length == 0)
         return NULL;
-    for (hash = hash_of(text, length); intmap_get(&s->by_hash, hash, &kept); hash++) {
+    for (hash = hash_bytes(HASH_START, text, length); intmap_get(&s->by_hash, hash, &kept);
+         hash++) {
         if (strcmp((const char *)(uintptr_t)kept, text) == 0)
             return (const char *)(uintptr_t)kept;
     }
