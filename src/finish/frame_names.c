@@ -1,4 +1,7 @@
-#include "cli/frame_names.h"
+/* frame_names - see frame_names.h. The finished trace is read once more for its modules and frames; their
+ * names are appended to it as NAME records.
+ */
+#include "finish/frame_names.h"
 
 #include "base/arena.h"
 #include "base/intmap.h"
@@ -44,13 +47,7 @@ static void keep_module(struct reading *r, const struct trace_module *m)
 {
     if (!m->module || m->module > UINT32_MAX)
         return;
-    if (m->module >= r->module_room) {
-        size_t room = (size_t)m->module * 2 + 16;
-
-        r->modules = memory_resize(r->modules, room * sizeof(*r->modules));
-        memset(r->modules + r->module_room, 0, (room - r->module_room) * sizeof(*r->modules));
-        r->module_room = room;
-    }
+    memory_fit_zeroed(r->modules, r->module_room, (size_t)m->module + 1);
     r->modules[m->module] = (struct module){text_of(r, m->file), text_of(r, m->build_id)};
 }
 
@@ -58,10 +55,7 @@ static void keep_frame(struct reading *r, const struct trace_frame *f)
 {
     if ((f->flavour & ~(uint64_t)TRACE_FRAME_GUESSED) != TRACE_FRAME_MODULE)
         return;
-    if (r->frame_count == r->frame_room) {
-        r->frame_room = r->frame_room ? r->frame_room * 2 : 1024;
-        r->frames = memory_resize(r->frames, r->frame_room * sizeof(*r->frames));
-    }
+    memory_fit(r->frames, r->frame_room, r->frame_count + 1);
     r->frames[r->frame_count++] = (struct frame){f->frame, f->process, f->address};
 }
 
@@ -103,12 +97,14 @@ static uint64_t string_of(struct trace_store *s, const char *text)
 struct naming {
     struct trace_store *store;
     const struct frame *first;
+    bool unnamed; /* some of them */
 };
 
 static void put_names(void *to, size_t index, const struct resolved_name *names, int count)
 {
-    const struct naming *n = to;
+    struct naming *n = to;
 
+    n->unnamed = n->unnamed || !count;
     for (int depth = 0; depth < count; depth++) {
         struct trace_name record = {n->first[index].number, (uint64_t)depth,
                                     string_of(n->store, names[depth].function),
@@ -116,6 +112,16 @@ static void put_names(void *to, size_t index, const struct resolved_name *names,
 
         trace_store_put(n->store, TRACE_NAME, 0, (const uint64_t *)&record, 5, NULL, 0);
     }
+}
+
+/* Why functions have no name. */
+static void put_problem(struct resolver *resolver, struct trace_store *s, uint64_t module,
+                        const char *file)
+{
+    const char *why = resolver_problem(resolver, file);
+
+    if (why)
+        trace_store_fact(s, TRACE_OF_MODULE, module, FACT_UNNAMED, why, strlen(why));
 }
 
 /* One module at a time: its files are opened once. */
@@ -126,21 +132,26 @@ static void resolve_frames(struct reading *r, struct resolver *resolver, struct 
     memory_sort(r->frames, r->frame_count, sizeof(*r->frames), by_module);
     for (size_t i = 0, end; i < r->frame_count; i = end) {
         uint64_t module = r->frames[i].module;
-        struct naming to = {s, &r->frames[i]};
+        struct naming to = {s, &r->frames[i], false};
 
         for (end = i; end < r->frame_count && r->frames[end].module == module; end++)
             calls[end - i] = r->frames[end].address -
                              1; /* a call returns to the address after it */
-        if (module < r->module_room && r->modules[module].file)
-            resolver_addresses(resolver, r->modules[module].file, r->modules[module].build_id,
-                               calls, end - i, put_names, &to);
+        if (module >= r->module_room || !r->modules[module].file)
+            continue;
+        resolver_addresses(resolver, r->modules[module].file, r->modules[module].build_id, calls,
+                           end - i, put_names, &to);
+        if (to.unnamed)
+            put_problem(resolver, s, module, r->modules[module].file);
     }
     free(calls);
 }
 
-int frame_names_add(const char *path, struct trace_store *store, bool ask, struct err *err)
+int frame_names_add(const char *path, struct trace_store *store, bool ask,
+                    const struct rights *rights, struct err *err)
 {
-    const struct resolver_options options = {.ask_debuginfod = ask};
+    const struct resolver_options options = {
+        .cache = true, .ask_debuginfod = ask, .rights = rights};
     struct reading r = {0};
     struct resolver *resolver = resolver_create(&options, err);
     int status = -1;
@@ -149,7 +160,7 @@ int frame_names_add(const char *path, struct trace_store *store, bool ask, struc
     if (resolver && read_frames(&r, path, err) == 0) {
         if (r.frame_count)
             resolve_frames(&r, resolver, store);
-        status = 0;
+        status = resolver_broken(resolver) ? err_set(err, "%s", resolver_broken(resolver)) : 0;
     }
     resolver_free(resolver);
     intmap_free(&r.strings);

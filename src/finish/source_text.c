@@ -1,15 +1,17 @@
 /* source_text - see source_text.h. A file is written as UTF-8: as it is, if it is that, else taken
  * for ISO 8859-1; a file of Python that names another coding (PEP 263) keeps its ASCII alone.
  */
-#include "cli/source_text.h"
+#include "finish/source_text.h"
 
-#include "analyze/frames.h"
-#include "analyze/scope.h"
+#include "base/clock.h"
+#include "base/count.h"
 #include "base/memory.h"
+#include "finish/foreign.h"
+#include "model/frames.h"
+#include "model/scope.h"
 #include "trace/read.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #define READ_MOST ((size_t)64 << 20)
 #define ALL_MOST ((size_t)32 << 20)
 #define LINE_MOST 4096 /* bytes of a line that are kept */
+#define PIECE 256u     /* bytes in which the end of a line is looked for at once */
 
 struct reference { /* a line that frames refer to */
     const char *file;
@@ -31,8 +34,10 @@ struct reference { /* a line that frames refer to */
 struct sources_writer {
     struct trace_store *store;
     struct arena arena;
+    struct names names;
     struct frames frames;
     struct scope scope;
+    struct foreign files;
     struct reference *references;
     size_t count, room;
     uint64_t began_ns; /* CLOCK_REALTIME */
@@ -51,9 +56,14 @@ static int read_frames(struct sources_writer *w, const char *path, struct err *e
     if (!t)
         return -1;
     w->began_ns = trace_header(t)->real_ns;
+    w->names.file_bytes = trace_size(t);
     trace_rewind(t, 0, 0); /* definitions alone */
-    while (trace_next(t, &ev))
-        frames_take(&w->frames, &ev);
+    while (trace_next(t, &ev)) {
+        if (ev.kind == TRACE_STRING)
+            names_string(&w->names, &ev);
+        else if (ev.kind != TRACE_STACKS && ev.kind != TRACE_STACK) /* millions, of no use here */
+            frames_take(&w->frames, &ev);
+    }
     trace_close(t);
     return 0;
 }
@@ -69,10 +79,7 @@ static void refer(struct sources_writer *w, const struct table_frame *f)
                   : scope_of_native(&w->scope, f->file, f->module);
     if (!python && kind != SCOPE_OWN)
         return;
-    if (w->count == w->room) {
-        w->room = w->room ? w->room * 2 : 1024;
-        w->references = memory_resize(w->references, w->room * sizeof(*w->references));
-    }
+    memory_fit(w->references, w->room, w->count + 1);
     w->references[w->count++] = (struct reference){f->file, f->line, kind == SCOPE_OWN, python};
 }
 
@@ -107,9 +114,22 @@ static void find_references(struct sources_writer *w)
 
 enum coding { CODING_UTF8, CODING_LATIN1, CODING_OTHER };
 
+/* Where the next byte is that is no ASCII, or a little before it: nearly all of a source is. */
+static size_t skip_ascii(const unsigned char *s, size_t i, size_t n)
+{
+    uint64_t word = 0;
+
+    for (; i + sizeof(word) <= n; i += sizeof(word)) {
+        memcpy(&word, s + i, sizeof(word));
+        if (word & 0x8080808080808080u)
+            break;
+    }
+    return i;
+}
+
 static bool is_utf8(const unsigned char *s, size_t n)
 {
-    for (size_t i = 0; i < n;) {
+    for (size_t i = skip_ascii(s, 0, n); i < n;) {
         size_t more = s[i] < 0x80 ? 0 : s[i] >> 5 == 6 ? 1 : s[i] >> 4 == 14 ? 2 : 3;
 
         if (s[i] >= 0x80 && (s[i] < 0xc2 || s[i] > 0xf4 || i + more >= n))
@@ -118,6 +138,8 @@ static bool is_utf8(const unsigned char *s, size_t n)
             if (s[i + k] >> 6 != 2)
                 return false;
         i += more + 1;
+        if (more)
+            i = skip_ascii(s, i, n);
     }
     return true;
 }
@@ -145,20 +167,26 @@ static bool cookie_of(const char *line, size_t n, enum coding *coding)
     if (strncasecmp(name, "utf-8", 5) == 0 || strncasecmp(name, "utf8", 4) == 0 ||
         strcasecmp(name, "ascii") == 0)
         *coding = CODING_UTF8;
-    for (size_t l = 0; l < sizeof(latin) / sizeof(latin[0]); l++)
+    for (int l = 0; l < COUNT(latin); l++)
         if (strncasecmp(name, latin[l], strlen(latin[l])) == 0 &&
             (name[strlen(latin[l])] == '\0' || name[strlen(latin[l])] == '-'))
             *coding = CODING_LATIN1;
     return k > 0;
 }
 
+/* A line ends with either: looked for in short pieces, as a file may have one of them alone. */
 static size_t line_length(const char *text, size_t n)
 {
-    size_t i = 0;
+    for (size_t i = 0, piece; i < n; i += piece) {
+        const char *feed, *back;
 
-    while (i < n && text[i] != '\n' && text[i] != '\r')
-        i++;
-    return i;
+        piece = n - i < PIECE ? n - i : PIECE;
+        feed = memchr(text + i, '\n', piece);
+        back = memchr(text + i, '\r', feed ? (size_t)(feed - text) - i : piece);
+        if (back || feed)
+            return (size_t)((back ? back : feed) - text);
+    }
+    return n;
 }
 
 static size_t line_break(const char *text, size_t n)
@@ -205,17 +233,17 @@ static size_t convert(char out[LINE_MOST + 4], const char *text, size_t n, enum 
     return used;
 }
 
-/* The whole file, in memory of its own; NULL: there is none, or it is no ordinary file. */
-static char *read_file(const char *path, size_t *size, struct stat *about)
+/* The whole file, in memory of its own; NULL: there is none, or the program may not read it. */
+static char *read_file(struct foreign *files, const char *path, size_t *size, struct stat *about)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = foreign_open(files, path);
     char *text = NULL;
     size_t used = 0;
     ssize_t n = 0;
 
     if (fd < 0)
         return NULL;
-    if (fstat(fd, about) == 0 && S_ISREG(about->st_mode) && (size_t)about->st_size <= READ_MOST) {
+    if (fstat(fd, about) == 0 && (size_t)about->st_size <= READ_MOST) {
         text = memory_resize(NULL, (size_t)about->st_size + 1);
         while (used < (size_t)about->st_size &&
                (n = read(fd, text + used, (size_t)about->st_size - used)) > 0)
@@ -230,8 +258,7 @@ static char *read_file(const char *path, size_t *size, struct stat *about)
 
 static void note_change(struct sources_writer *w, const char *path, const struct stat *about)
 {
-    uint64_t changed = (uint64_t)about->st_mtim.tv_sec * 1000000000u +
-                       (uint64_t)about->st_mtim.tv_nsec;
+    uint64_t changed = clock_ns_of(about->st_mtim);
     size_t n = strlen(path);
 
     if (changed <= w->began_ns)
@@ -259,7 +286,7 @@ static void put_file(struct sources_writer *w, const struct reference *first, si
 {
     struct stat about;
     size_t size = 0, at = 0, next = 0;
-    char *text = read_file(first->file, &size, &about);
+    char *text = read_file(&w->files, first->file, &size, &about);
     uint64_t file;
     enum coding coding;
     bool whole = first->own && size <= FILE_MOST;
@@ -285,28 +312,34 @@ static void put_file(struct sources_writer *w, const struct reference *first, si
 }
 
 int source_text_add(const char *path, struct trace_store *store, const char *command,
-                    struct err *err)
+                    const struct rights *rights, struct err *err)
 {
     struct sources_writer w = {.store = store};
     int status;
 
-    w.frames.names.arena = w.scope.arena = &w.arena;
+    w.names.arena = w.scope.arena = &w.arena;
+    w.frames.names = &w.names;
     if (command)
         scope_command(&w.scope, command);
     trace_store_flush(store);
     status = read_frames(&w, path, err);
     if (status == 0) {
         find_references(&w);
+        foreign_begin(&w.files, rights);
         for (size_t i = 0, end; i < w.count; i = end) {
             for (end = i;
                  end < w.count && strcmp(w.references[end].file, w.references[i].file) == 0;)
                 end++;
             put_file(&w, &w.references[i], end - i);
         }
+        foreign_end(&w.files);
         if (w.changed)
-            trace_store_fact(store, TRACE_OF_RUN, 0, "sources_changed", w.changed, w.changed_bytes);
+            trace_store_fact(store, TRACE_OF_RUN, 0, FACT_SOURCES_CHANGED, w.changed,
+                             w.changed_bytes);
     }
     frames_free(&w.frames);
+    names_free(&w.names);
+    scope_free(&w.scope);
     free(w.references);
     free(w.changed);
     arena_free(&w.arena);
