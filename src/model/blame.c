@@ -1,15 +1,19 @@
 /* blame - see blame.h. Frames are looked at once each, then stacks, whose parents come first. */
-#include "analyze/blame.h"
+#include "model/blame.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define COLONS_MOST 16
 
 struct blame_inner {
     struct intmap paths, kinds, lines, functions; /* texts are known by their place in memory */
+    struct intmap modules;                        /* is it the system's? */
+    struct intmap asked, hashes; /* what the program asks to show: a set; of files: their hash */
     size_t file_room, function_room, line_room;
     uint32_t *frame_line, *frame_function; /* by number of the frame; NONE: not in scope */
     uint8_t *frame_kind;                   /* enum scope_kind of its innermost name */
@@ -18,27 +22,29 @@ struct blame_inner {
     size_t all_room;
 };
 
-/* Room for one more; returns the place of it, zeroed. */
-static void *more(void *array, size_t count, size_t *room, size_t size)
+static bool is_system(const struct blame *b, const char *module)
 {
-    if (count == *room) {
-        *room = *room ? *room * 2 : 64;
-        array = memory_resize(array, *room * size);
+    uint64_t known;
+
+    if (!module)
+        return false;
+    if (!intmap_get(&b->inner->modules, (uintptr_t)module, &known)) {
+        known = scope_is_system(module);
+        intmap_put(&b->inner->modules, (uintptr_t)module, known);
     }
-    memset((char *)array + count * size, 0, size);
-    return array;
+    return known;
 }
 
 static enum scope_kind kind_of(const struct blame *b, const struct table_frame *f)
 {
-    bool python = f->flags & TABLE_FRAME_PYTHON;
-    uint64_t key = intmap_mix(intmap_mix(python, (uintptr_t)f->file), (uintptr_t)f->module), kind;
+    bool python = f->flags & TABLE_FRAME_PYTHON, system = !python && is_system(b, f->module);
+    uint64_t key = hash_mix((python ? 2u : 0u) + (system ? 1u : 0u), (uintptr_t)f->file), kind;
 
     if (!f->file || !f->line)
         return python ? SCOPE_GENERATED : SCOPE_NATIVE;
     if (!intmap_get(&b->inner->kinds, key, &kind)) {
         kind = python ? scope_of_python(b->scope, f->file)
-                      : scope_of_native(b->scope, f->file, f->module);
+                      : scope_of_native(b->scope, f->file, system ? f->module : NULL);
         intmap_put(&b->inner->kinds, key, kind);
     }
     return (enum scope_kind)kind;
@@ -50,14 +56,10 @@ static uint32_t file_of(struct blame *b, const struct table_frame *f)
 
     if (intmap_get(&b->inner->paths, (uintptr_t)f->file, &place))
         return (uint32_t)place;
-    for (place = 0; place < b->file_count; place++)
-        if (strcmp(b->files[place].path, f->file) == 0)
-            break;
-    if (place == b->file_count) {
-        b->files = more(b->files, b->file_count, &b->inner->file_room, sizeof(*b->files));
-        b->files[b->file_count++] = (struct blame_file){f->file, kind_of(b, f),
-                                                        (f->flags & TABLE_FRAME_PYTHON) != 0};
-    }
+    place = b->file_count;
+    memory_fit(b->files, b->inner->file_room, b->file_count + 1);
+    b->files[b->file_count++] = (struct blame_file){f->file, kind_of(b, f),
+                                                    (f->flags & TABLE_FRAME_PYTHON) != 0};
     intmap_put(&b->inner->paths, (uintptr_t)f->file, place);
     return (uint32_t)place;
 }
@@ -65,13 +67,11 @@ static uint32_t file_of(struct blame *b, const struct table_frame *f)
 static uint32_t function_of(struct blame *b, uint32_t file, const struct table_frame *f,
                             uint64_t first_line)
 {
-    uint64_t key = intmap_mix(intmap_mix(intmap_mix(7, file), (uintptr_t)f->function), first_line),
-             place;
+    uint64_t key = hash_mix(hash_mix(hash_mix(7, file), (uintptr_t)f->function), first_line), place;
 
     if (intmap_get(&b->inner->functions, key, &place))
         return (uint32_t)place;
-    b->functions = more(b->functions, b->function_count, &b->inner->function_room,
-                        sizeof(*b->functions));
+    memory_fit(b->functions, b->inner->function_room, b->function_count + 1);
     b->functions[b->function_count] = (struct blame_function){f->function, file, first_line,
                                                               (f->flags & TABLE_FRAME_PYTHON) != 0};
     intmap_put(&b->inner->functions, key, b->function_count);
@@ -96,14 +96,14 @@ static bool is_better(const struct blame *b, uint32_t function, uint32_t than)
 
 static uint32_t line_of(struct blame *b, uint32_t file, uint32_t function, uint64_t line)
 {
-    uint64_t key = intmap_mix(intmap_mix(3, file), line), place;
+    uint64_t key = hash_mix(hash_mix(3, file), line), place;
 
     if (intmap_get(&b->inner->lines, key, &place)) {
         if (is_better(b, function, b->lines[place].function))
             b->lines[place].function = function;
         return (uint32_t)place;
     }
-    b->lines = more(b->lines, b->line_count, &b->inner->line_room, sizeof(*b->lines));
+    memory_fit(b->lines, b->inner->line_room, b->line_count + 1);
     b->lines[b->line_count] = (struct blame_line){file, function, line};
     intmap_put(&b->inner->lines, key, b->line_count);
     return b->line_count++;
@@ -111,26 +111,37 @@ static uint32_t line_of(struct blame *b, uint32_t file, uint32_t function, uint6
 
 static void add_function(struct blame *b, uint32_t *count, uint32_t function)
 {
-    b->inner->all = more(b->inner->all, *count, &b->inner->all_room, sizeof(*b->inner->all));
+    memory_fit(b->inner->all, b->inner->all_room, *count + 1);
     b->inner->all[(*count)++] = function;
+}
+
+/* FILE:LINE:FUNCTION; the file may have colons itself. */
+static void learn_asked(struct blame *b)
+{
+    for (size_t i = 0; i < b->frames->profiled_count; i++) {
+        const char *asked = b->frames->profiled[i], *at = strchr(asked, ':');
+
+        for (int colons = 0; at && colons < COLONS_MOST; colons++, at = strchr(at + 1, ':'))
+            intmap_put(&b->inner->asked,
+                       hash_mix(hash_bytes(HASH_START, asked, (size_t)(at - asked)),
+                                strtoull(at + 1, NULL, 10)),
+                       1);
+    }
 }
 
 /* Where the program asks for some of its functions, the others are left out. */
 static bool is_asked(const struct blame *b, const struct table_frame *f, uint64_t first)
 {
     const struct scope_rules *rules = b->scope->rules;
-    size_t n = strlen(f->file);
+    uint64_t hash, known;
 
     if (!b->frames->profiled_count || (rules && (rules->all || rules->only_count)))
         return true;
-    for (size_t i = 0; i < b->frames->profiled_count; i++) {
-        const char *asked = b->frames->profiled[i];
-
-        if (strncmp(asked, f->file, n) == 0 && asked[n] == ':' &&
-            strtoull(asked + n + 1, NULL, 10) == first)
-            return true;
+    if (!intmap_get(&b->inner->hashes, (uintptr_t)f->file, &hash)) {
+        hash = hash_bytes(HASH_START, f->file, strlen(f->file));
+        intmap_put(&b->inner->hashes, (uintptr_t)f->file, hash);
     }
-    return false;
+    return intmap_get(&b->inner->asked, hash_mix(hash, first), &known);
 }
 
 /* One frame: its line is that of its innermost name in scope. */
@@ -233,11 +244,11 @@ static bool is_runpy(const char *file)
 }
 
 /* The outermost Python of a stack is the module that was run, or runpy before it (-m). */
-static enum start start_of(struct blame *b, enum start outer, uint32_t frame)
+static enum start start_of(struct blame *b, uint32_t frame)
 {
     const struct frames_name *name = b->frames->frames[frame].names;
 
-    if (outer == AFTER || !name || !name->file)
+    if (!name || !name->file)
         return AFTER;
     if (is_runpy(name->file))
         return IN_RUNPY;
@@ -246,32 +257,63 @@ static enum start start_of(struct blame *b, enum start outer, uint32_t frame)
     return AFTER;
 }
 
+static void settle_file(struct scope *s, const char *file)
+{
+    if (!s->others)
+        scope_settle(s, file);
+}
+
+/* Each file of Python once. */
+static void each_file(struct blame *b, void (*look)(struct scope *s, const char *file))
+{
+    const struct frames *f = b->frames;
+    struct intmap seen = {0};
+    uint64_t known;
+
+    for (size_t i = 1; i <= f->frame_count; i++) {
+        const char *file = frames_is_python(f, i) && f->frames[i].names ? f->frames[i].names->file
+                                                                        : NULL;
+
+        if (!file || intmap_get(&seen, (uintptr_t)file, &known))
+            continue;
+        intmap_put(&seen, (uintptr_t)file, 1);
+        look(b->scope, file);
+    }
+    intmap_free(&seen);
+}
+
 static void learn(struct blame *b)
 {
     const struct frames *f = b->frames;
     uint8_t *starts = memory_zeroed(f->stack_count + 1);
+    uint8_t *frames = memory_zeroed(f->frame_count + 1); /* enum start; 0: not looked at */
 
-    for (size_t i = 1; i <= f->frame_count; i++)
-        if (frames_is_python(f, i) && f->frames[i].names && f->frames[i].names->file)
-            scope_learn(b->scope, f->frames[i].names->file);
+    each_file(b, scope_learn);
     for (size_t i = 1; i <= f->stack_count; i++) {
         enum start outer = (enum start)starts[f->stacks[i].parent];
+        uint32_t frame = f->stacks[i].frame;
 
-        starts[i] = (uint8_t)(frames_is_python(f, f->stacks[i].frame)
-                                  ? start_of(b, outer, f->stacks[i].frame)
-                                  : outer);
+        starts[i] = (uint8_t)outer;
+        if (outer == AFTER || !frames_is_python(f, frame))
+            continue;
+        if (!frames[frame])
+            frames[frame] = (uint8_t)start_of(b, frame);
+        starts[i] = frames[frame];
     }
     free(starts);
+    free(frames);
+    each_file(b, settle_file);
 }
 
 void blame_read(struct blame *b, const struct frames *f, struct scope *s)
 {
     *b = (struct blame){.frames = f, .scope = s, .inner = memory_zeroed(sizeof(*b->inner))};
     for (int i = 0; i < SCOPE_KINDS; i++) {
-        b->lines = more(b->lines, b->line_count, &b->inner->line_room, sizeof(*b->lines));
+        memory_fit(b->lines, b->inner->line_room, b->line_count + 1);
         b->lines[b->line_count++] = (struct blame_line){NONE, NONE, 0};
     }
     learn(b);
+    learn_asked(b);
     look_at_frames(b);
     look_at_stacks(b);
 }
@@ -280,6 +322,9 @@ void blame_free(struct blame *b)
 {
     intmap_free(&b->inner->paths);
     intmap_free(&b->inner->kinds);
+    intmap_free(&b->inner->modules);
+    intmap_free(&b->inner->asked);
+    intmap_free(&b->inner->hashes);
     intmap_free(&b->inner->lines);
     intmap_free(&b->inner->functions);
     free(b->inner->frame_line);

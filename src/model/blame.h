@@ -1,17 +1,16 @@
 /* blame - which line of the program pays for a stack.
  *
- * It is the innermost line of Python that is in scope; in a stack without one, the innermost line of
- * native code that is. A stack without any has no line: what is spent there is kept apart by what
- * kind of code it was, so that nothing is hidden and every sum adds up.
+ * It is the innermost line of Python that is in scope; in a stack without one, the innermost line
+ * of native code that is. A stack without any has no line: what is spent there is kept apart by
+ * what kind of code it was, so that nothing is hidden and every sum adds up.
  *
- * A stack that has no Python at all, in a thread that a line of Python started (a worker of BLAS, of
- * OpenMP), is paid by that line.
+ * Whose the work of a thread is that has no line in its stack, pools and holders say.
  */
-#ifndef ANALYZE_BLAME_H
-#define ANALYZE_BLAME_H
+#ifndef MODEL_BLAME_H
+#define MODEL_BLAME_H
 
-#include "analyze/frames.h"
-#include "analyze/scope.h"
+#include "model/frames.h"
+#include "model/scope.h"
 
 struct blame_file {
     const char *path;
@@ -57,7 +56,7 @@ uint32_t blame_stack(const struct blame *b, uint64_t stack);
 uint32_t blame_function(const struct blame *b, uint64_t stack);
 /* The line of Python that started a thread, from the stack that did; UINT32_MAX: none. */
 uint32_t blame_creator(const struct blame *b, uint64_t creator);
-/* Would a thread's creator pay for it? */
+/* Is there no Python in it at all? */
 bool blame_is_foreign(const struct blame *b, uint64_t stack);
 
 /* The functions in scope of one frame, the innermost first. */

@@ -1,7 +1,9 @@
 /* covered - see covered.h. A process is one from its fork to its end, whatever it runs by exec(2):
  * it was recorded where each of its programs was that could be.
  */
-#include "analyze/covered.h"
+#include "model/covered.h"
+
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,8 +25,8 @@ static size_t head_of(const struct run *r, const size_t *heads, size_t i)
 
 static void count(const struct run *r, struct table_coverage *c)
 {
-    size_t *heads = arena_alloc(r->names.arena, (r->process_count + 1) * sizeof(*heads));
-    unsigned char *seen = arena_alloc(r->names.arena, r->process_count + 1);
+    size_t *heads = arena_alloc(r->names->arena, (r->process_count + 1) * sizeof(*heads));
+    unsigned char *seen = arena_alloc(r->names->arena, r->process_count + 1);
 
     for (size_t i = 0; i < r->process_count; i++) {
         const struct run_process *p = r->processes[i];
@@ -43,10 +45,30 @@ static void count(const struct run *r, struct table_coverage *c)
     }
 }
 
+const char *covered_whole(const struct run *r)
+{
+    char from[TEXT_SIZE], most[TEXT_SIZE];
+
+    if (!r->whole_from)
+        return NULL;
+    text_size(from, r->whole_from);
+    if (r->whole_most <= r->whole_from)
+        return arena_printf(r->names->arena, "blocks of %s and more exactly, smaller ones sampled",
+                            from);
+    return arena_printf(r->names->arena,
+                        "blocks of %s and more exactly (at times only of %s and more: there were "
+                        "too many), smaller ones sampled",
+                        from, text_size(most, r->whole_most));
+}
+
 static const char *how(const struct run *r)
 {
-    const char *asked = names_find(&r->names, TRACE_OF_RUN, "recorded");
+    const char *asked = names_find(r->names, TRACE_OF_RUN, FACT_RECORDED);
 
+    if (r->of_space)
+        return "exactly";
+    if (r->whole_from)
+        return covered_whole(r);
     if (r->exact && r->sampled)
         return "exactly and sampled";
     if (r->exact || r->sampled)
@@ -59,35 +81,75 @@ static const char *how(const struct run *r)
 /* CPU time is always sampled, whatever allocations are. */
 static const char *how_all(const struct run *r, const char *allocations)
 {
-    if (r->exact == r->sampled || !names_find(&r->names, TRACE_OF_RUN, "cpu"))
+    if ((r->whole_from && !r->of_space) || r->exact == r->sampled ||
+        !names_find(r->names, TRACE_OF_RUN, FACT_CPU))
         return allocations;
     return r->sampled ? "allocations and CPU time sampled"
                       : "allocations exactly, CPU time sampled";
 }
 
+/* That nothing was lost is said where it is proved: every program that was started is accounted
+ * for, and none of the losses that are counted has happened.
+ */
+static const char *verdict(const struct run *r, const struct table_coverage *c)
+{
+    const char *untold = names_find(r->names, TRACE_OF_RUN, FACT_PROGRAMS_UNTOLD);
+    const char *imported = names_find(r->names, TRACE_OF_RUN, FACT_IMPORTED);
+
+    if (r->health)
+        return "the first line says what is missing";
+    if (imported)
+        return arena_printf(r->names->arena, "imported from %s, which tells no more", imported);
+    if (untold)
+        return arena_printf(r->names->arena,
+                            "no loss was counted; whether programs were started unseen is not "
+                            "known: %s",
+                            untold);
+    return c->accounted && c->reached >= c->started
+             ? r->torn ? "nothing else was lost" : "nothing was lost"
+             : "no loss was counted; whether programs were started unseen is not known";
+}
+
+const char *covered_since(const struct run *r)
+{
+    if (!names_find(r->names, TRACE_OF_RUN, FACT_ATTACHED))
+        return NULL;
+    return "the attach; what is from before it is not counted";
+}
+
 static const char *line_of(const struct run *r, const struct table_coverage *c)
 {
-    struct arena *a = r->names.arena;
-    const char *line = arena_printf(a, "recorded: %" PRIu64 " of %" PRIu64 " process%s, %s",
+    struct arena *a = r->names->arena;
+    const char *line = arena_printf(a, "recorded: %" PRIu64 " of %" PRIu64 " process%s, %s%s%s",
                                     c->recorded, c->processes, c->processes == 1 ? "" : "es",
-                                    how_all(r, c->how));
+                                    how_all(r, c->how), lacking_but(&r->lacking, a),
+                                    covered_since(r) ? ", since the attach" : "");
 
     if (c->partly)
         line = arena_printf(a, "%s; %" PRIu64 " more in part", line, c->partly);
     if (c->silent)
-        line = arena_printf(a, "%s; %" PRIu64 " left no record, as one that ends or execs at once",
-                            line, c->silent);
-    return arena_printf(a, "%s; %s", line,
-                        r->health ? "the first line says what is missing" : "nothing was lost");
+        line = arena_printf(
+            a, "%s; %" PRIu64 " left no record, as happens when one ends or execs at once", line,
+            c->silent);
+    if (r->unrecorded.unseen)
+        line = arena_printf(a, "%s; %" PRIu64 " more program%s too short to be seen", line,
+                            r->unrecorded.unseen, r->unrecorded.unseen == 1 ? "" : "s");
+    if (r->torn)
+        line = arena_printf(a, "%s; %" PRIu64 " stack%s without %s Python lines, just changing",
+                            line, r->torn, r->torn == 1 ? "" : "s", r->torn == 1 ? "its" : "their");
+    if (c->late) /* no allocation is lost by that, and what processes used is in the next look */
+        line = arena_printf(a, "%s; %" PRIu64 " look%s at the processes came too late", line,
+                            c->late, c->late == 1 ? "" : "s");
+    return arena_printf(a, "%s; %s", line, verdict(r, c));
 }
 
 const struct table_coverage *covered(const struct run *r)
 {
     struct table_coverage *c;
 
-    if (!names_find(&r->names, TRACE_OF_RUN, "recorded") && !r->exact && !r->sampled)
+    if (!names_find(r->names, TRACE_OF_RUN, FACT_RECORDED) && !r->exact && !r->sampled)
         return NULL;
-    c = arena_alloc(r->names.arena, sizeof(*c));
+    c = arena_alloc(r->names->arena, sizeof(*c));
     count(r, c);
     c->how = how(r);
     for (size_t i = 0; i < r->unrecorded.reason_count; i++)
@@ -96,12 +158,13 @@ const struct table_coverage *covered(const struct run *r)
     c->missing_count = (int)r->unrecorded.reason_count;
     c->losses = r->loss_count;
     c->pauses = r->pauses;
+    c->late = r->late;
+    c->whole_from = r->whole_from;
+    c->lost_events = r->lacking.events;
+    c->lost_parts = r->lacking.parts;
+    c->at_least = r->lacking.more;
+    c->accounted = names_number(r->names, TRACE_OF_RUN, FACT_PROGRAMS_STARTED, &c->started) &&
+                   names_number(r->names, TRACE_OF_RUN, FACT_PROGRAMS_REACHED, &c->reached);
     c->line = line_of(r, c);
     return c;
-}
-
-void covered_answer(struct answer *a, const struct run *r)
-{
-    a->health = r->health;
-    a->coverage = covered(r);
 }

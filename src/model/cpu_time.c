@@ -1,5 +1,5 @@
 /* cpu_time - see cpu_time.h. */
-#include "analyze/cpu_time.h"
+#include "model/cpu_time.h"
 
 #include "base/memory.h"
 
@@ -17,12 +17,9 @@ static struct cpu_sums *sums_of(struct cpu_time *c, uint64_t thread, uint64_t st
         return NULL;
     if (intmap_get(&c->places, key, &place))
         return &c->entries[place].sums;
-    if (c->count == ENTRIES_MOST)
+    if (c->count == ENTRIES_MOST || (c->most && c->count >= c->most))
         return NULL;
-    if (c->count == c->room) {
-        c->room = c->room ? c->room * 2 : 64;
-        c->entries = memory_resize(c->entries, c->room * sizeof(*c->entries));
-    }
+    memory_fit(c->entries, c->room, c->count + 1);
     intmap_put(&c->places, key, c->count);
     c->entries[c->count] = (struct cpu_entry){.thread = thread, .stack = stack};
     return &c->entries[c->count++].sums;
@@ -30,18 +27,18 @@ static struct cpu_sums *sums_of(struct cpu_time *c, uint64_t thread, uint64_t st
 
 static void add_cpu(struct cpu_sums *s, const struct trace_cpu *r)
 {
-    uint64_t sort = r->sort & ~(uint64_t)TRACE_CPU_COPY;
+    uint64_t kind = r->cpu_kind & ~(uint64_t)TRACE_CPU_COPY;
 
     s->ns = r->ns;
-    s->sort_ns[sort < CPU_TIME_SORTS ? sort : 0] = r->ns;
-    s->in_copy_ns = r->sort & TRACE_CPU_COPY ? r->ns : 0;
+    s->kind_ns[kind < CPU_TIME_KINDS ? kind : 0] = r->ns;
+    s->in_copy_ns = r->cpu_kind & TRACE_CPU_COPY ? r->ns : 0;
     s->samples = 1;
     s->squares = (double)r->ns * (double)r->ns;
 }
 
 static void add_wait(struct cpu_sums *s, const struct trace_wait *r)
 {
-    s->wait_ns = r->ns;
+    s->wait_ns = r->cause == TRACE_WAIT_QUEUE ? 0 : r->ns;
     s->cause_ns[r->cause < CPU_TIME_CAUSES ? r->cause : 0] = r->ns;
     s->waits = 1;
 }
@@ -56,19 +53,27 @@ static void add_copy(struct cpu_sums *s, const struct trace_event *ev)
     s->copies = 1;
 }
 
+bool cpu_time_of(const struct cpu_time *c, const struct trace_event *ev, struct cpu_sums *one)
+{
+    *one = (struct cpu_sums){0};
+    if (ev->time_ns < c->from_ns || (c->to_ns && ev->time_ns > c->to_ns))
+        return false;
+    if (ev->kind == TRACE_CPU)
+        add_cpu(one, &ev->cpu);
+    else if (ev->kind == TRACE_WAIT)
+        add_wait(one, &ev->wait);
+    else if (ev->kind == TRACE_COPY)
+        add_copy(one, ev);
+    else
+        return false;
+    return true;
+}
+
 void cpu_time_take(struct cpu_time *c, const struct trace_event *ev)
 {
-    struct cpu_sums one = {0}, *to;
+    struct cpu_sums one, *to;
 
-    if (ev->time_ns < c->from_ns || (c->to_ns && ev->time_ns > c->to_ns))
-        return;
-    if (ev->kind == TRACE_CPU)
-        add_cpu(&one, &ev->cpu);
-    else if (ev->kind == TRACE_WAIT)
-        add_wait(&one, &ev->wait);
-    else if (ev->kind == TRACE_COPY)
-        add_copy(&one, ev);
-    else
+    if (!cpu_time_of(c, ev, &one))
         return;
     to = sums_of(c, ev->cpu.thread, ev->cpu.stack); /* all three begin with these */
     if (!to) {
@@ -90,8 +95,8 @@ void cpu_time_free(struct cpu_time *c)
 void cpu_sums_add(struct cpu_sums *to, const struct cpu_sums *from)
 {
     to->ns += from->ns;
-    for (int i = 0; i < CPU_TIME_SORTS; i++)
-        to->sort_ns[i] += from->sort_ns[i];
+    for (int i = 0; i < CPU_TIME_KINDS; i++)
+        to->kind_ns[i] += from->kind_ns[i];
     to->in_copy_ns += from->in_copy_ns;
     to->samples += from->samples;
     to->squares += from->squares;
@@ -112,12 +117,4 @@ double cpu_sums_error(const struct cpu_sums *s)
 double cpu_sums_copied_error(const struct cpu_sums *s)
 {
     return s->copied ? sqrt(s->copied_variance) / (double)s->copied * 100 : 0;
-}
-
-const char *cpu_time_cause(unsigned int cause)
-{
-    static const char *const names[] = {NULL,  "sleep", "poll",  "io",   "lock",
-                                        "gil", "queue", "child", "other"};
-
-    return cause < CPU_TIME_CAUSES ? names[cause] : NULL;
 }

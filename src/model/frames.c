@@ -1,37 +1,32 @@
 /* frames - see frames.h. Numbers come from a file: a parent is always an earlier stack, so no walk
  * goes in circles, and a number may not be far above those that are known.
  */
-#include "analyze/frames.h"
+#include "model/frames.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
+#include "model/allowed.h"
+#include "model/plumbing.h"
 #include "trace/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define STACKS_MOST ((size_t)1 << 23)
+#define STACKS_MOST ((size_t)1 << 26) /* a build or deep imports have 12 million */
 #define FRAMES_MOST ((size_t)1 << 23)
 #define MODULES_MOST ((size_t)1 << 20)
-#define GAPS_MOST ((size_t)1 << 21) /* numbers that lost chunks may have defined, in all */
 #define PROFILED_MOST 4096
-#define DEPTH_MOST 4096 /* frames of a stack that are shown */
+#define DEPTH_MOST 4096 /* frames of a stack; recorders stop at half of that */
 
-/* Room for number `want`, what is new zeroed; false: it is above the limits. */
-static bool reach(struct frames *f, void **array, size_t *count, size_t *room, uint64_t want,
-                  size_t most, size_t size)
+/* Whether number `want` may be there; then there are as many. False: it is above the limits. */
+static bool reach(struct frames *f, size_t *count, uint64_t want, size_t most)
 {
-    size_t now = *room ? *room : 256, gap = want > *count ? (size_t)want - *count - 1 : 0;
+    size_t gap = want > *count ? (size_t)want - *count - 1 : 0;
 
-    if (want > most || gap > GAPS_MOST - f->gaps)
+    if (want > most || want > ALLOWED_THINGS(f->names->file_bytes) + f->gaps + gap ||
+        gap > ALLOWED_GAPS(f->names->file_bytes) - f->gaps)
         return false;
     f->gaps += gap;
-    while (now <= want)
-        now *= 2;
-    if (now > *room) {
-        *array = memory_resize(*array, now * size);
-        memset((char *)*array + *room * size, 0, (now - *room) * size);
-        *room = now;
-    }
     if (want > *count)
         *count = (size_t)want;
     return true;
@@ -41,15 +36,30 @@ static void take_frame(struct frames *f, const struct trace_frame *r)
 {
     struct frames_frame *frame;
 
-    if (!r->frame || !reach(f, (void **)&f->frames, &f->frame_count, &f->frame_room, r->frame,
-                            FRAMES_MOST, sizeof(*f->frames))) {
+    if (!r->frame || !reach(f, &f->frame_count, r->frame, FRAMES_MOST)) {
         f->left_out++;
         return;
     }
+    memory_fit_zeroed(f->frames, f->frame_room, f->frame_count + 1);
     frame = &f->frames[r->frame];
     frame->flavour = r->flavour;
     frame->owner = r->process;
     frame->address = r->address;
+}
+
+/* By its path alone: what the command line says of it comes later. */
+static enum scope_kind scope_of(struct frames *f, uint64_t number, const char *file)
+{
+    static const struct scope nothing_known;
+    uint64_t kind;
+
+    if (!file || !*file)
+        return SCOPE_GENERATED;
+    if (!intmap_get(&f->scopes, number, &kind)) {
+        kind = scope_of_python(&nothing_known, file);
+        intmap_put(&f->scopes, number, kind);
+    }
+    return (enum scope_kind)kind;
 }
 
 static void take_name(struct frames *f, const struct trace_name *r)
@@ -65,26 +75,63 @@ static void take_name(struct frames *f, const struct trace_name *r)
         at = &(*at)->next;
     if (*at && (*at)->depth == r->depth)
         return;
-    name = arena_alloc(f->names.arena, sizeof(*name));
+    name = arena_alloc(f->names->arena, sizeof(*name));
     *name = (struct frames_name){
         .depth = r->depth,
         .line = r->line,
-        .function = names_get(&f->names, r->function),
-        .file = names_get(&f->names, r->file),
+        .function = names_get(f->names, r->function),
+        .file = names_get(f->names, r->file),
         .next = *at,
     };
+    if (frames_is_python(f, r->frame))
+        name->scope = scope_of(f, r->file, name->file);
     *at = name;
+}
+
+/* May this stack be on top of its parent? Otherwise it stands alone. */
+static bool is_admitted(struct frames *f, unsigned int depth)
+{
+    if (depth > DEPTH_MOST || f->depths + depth > ALLOWED_DEPTHS(f->names->file_bytes))
+        return false;
+    f->depths += depth;
+    return true;
+}
+
+/* The first definition counts, also that of a parent which is not known by now: what is known of a
+ * stack's depth stays true.
+ */
+static void define_stack(struct frames *f, const struct trace_stack *r)
+{
+    struct frames_stack *stack = &f->stacks[r->stack], *parent = &f->stacks[r->parent];
+    bool python = frames_is_python(f, r->frame) || (r->parent && parent->python);
+
+    if (r->parent && !parent->depth)
+        parent->depth = 1;
+    if (stack->depth) {
+        f->left_out++;
+        return;
+    }
+    if (is_admitted(f, 1 + (r->parent ? parent->depth : 0u))) {
+        *stack = (struct frames_stack){(uint32_t)r->parent, (uint32_t)r->frame,
+                                       (uint16_t)(1 + (r->parent ? parent->depth : 0u)), python,
+                                       false};
+    } else {
+        *stack = (struct frames_stack){0, (uint32_t)r->frame, 1, python, true};
+        f->cut++;
+    }
 }
 
 static void take_stack(struct frames *f, const struct trace_stack *r)
 {
+    size_t before = f->stacks ? f->stack_count + 1 : 0;
+
     if (!r->stack || r->parent >= r->stack || r->frame > f->frame_count ||
-        !reach(f, (void **)&f->stacks, &f->stack_count, &f->stack_room, r->stack, STACKS_MOST,
-               sizeof(*f->stacks))) {
+        !reach(f, &f->stack_count, r->stack, STACKS_MOST)) {
         f->left_out++;
         return;
     }
-    f->stacks[r->stack] = (struct frames_stack){(uint32_t)r->parent, (uint32_t)r->frame};
+    memory_extend(f->stacks, f->stack_room, before, f->stack_count + 1);
+    define_stack(f, r);
 }
 
 static void take_stacks(struct frames *f, const struct trace_event *ev)
@@ -100,34 +147,42 @@ static void take_stacks(struct frames *f, const struct trace_event *ev)
 
 static void take_module(struct frames *f, const struct trace_module *r)
 {
-    if (!r->module || !reach(f, (void **)&f->modules, &f->module_count, &f->module_room, r->module,
-                             MODULES_MOST, sizeof(*f->modules)))
+    if (!r->module || !reach(f, &f->module_count, r->module, MODULES_MOST)) {
         f->left_out++;
-    else
-        f->modules[r->module] = names_get(&f->names, r->file);
+        return;
+    }
+    memory_fit_zeroed(f->modules, f->module_room, f->module_count + 1);
+    f->modules[r->module] = names_get(f->names, r->file);
+}
+
+/* Why functions of a module have no name. */
+static void take_fact(struct frames *f, const struct trace_event *ev)
+{
+    const char *key = names_get(f->names, ev->fact.key);
+
+    if (ev->fact.subject != TRACE_OF_MODULE || !key || strcmp(key, FACT_UNNAMED) != 0 ||
+        !ev->fact.id || ev->fact.id > f->module_count)
+        return;
+    memory_fit_zeroed(f->unnamed, f->unnamed_room, f->module_count + 1);
+    f->unnamed[ev->fact.id] = names_keep(f->names, ev->tail, ev->tail_bytes);
 }
 
 static void take_mark(struct frames *f, const struct trace_mark *r)
 {
-    const char *name = names_get(&f->names, r->name);
-    size_t each = sizeof(*f->profiled);
+    const char *name = names_get(f->names, r->name);
+    uint64_t known;
 
-    if (r->sort != TRACE_MARK_PROFILED || !name || f->profiled_count == PROFILED_MOST)
+    if (r->mark_kind != TRACE_MARK_PROFILED || !name || f->profiled_count == PROFILED_MOST ||
+        intmap_get(&f->profiled_known, (uintptr_t)name, &known))
         return;
-    for (size_t i = 0; i < f->profiled_count; i++)
-        if (strcmp(f->profiled[i], name) == 0)
-            return;
-    f->profiled = arena_grow(f->names.arena, f->profiled, f->profiled_count * each,
-                             (f->profiled_count + 1) * each);
+    intmap_put(&f->profiled_known, (uintptr_t)name, 1);
+    arena_fit(f->names->arena, f->profiled, f->profiled_room, f->profiled_count + 1);
     f->profiled[f->profiled_count++] = name;
 }
 
 void frames_take(struct frames *f, const struct trace_event *ev)
 {
     switch (ev->kind) {
-    case TRACE_STRING:
-        names_string(&f->names, ev);
-        break;
     case TRACE_FRAME:
         take_frame(f, &ev->frame);
         break;
@@ -146,6 +201,9 @@ void frames_take(struct frames *f, const struct trace_event *ev)
     case TRACE_MARK:
         take_mark(f, &ev->mark);
         break;
+    case TRACE_FACT:
+        take_fact(f, ev);
+        break;
     default:
         break;
     }
@@ -153,14 +211,21 @@ void frames_take(struct frames *f, const struct trace_event *ev)
 
 void frames_free(struct frames *f)
 {
-    names_seal(&f->names);
     free(f->frames);
     free(f->stacks);
     free(f->modules);
+    intmap_free(&f->scopes);
+    free(f->unnamed);
+    frames_unshare(f);
+    intmap_free(&f->profiled_known);
     f->frames = NULL;
     f->stacks = NULL;
     f->modules = NULL;
-    f->frame_count = f->stack_count = f->module_count = f->gaps = 0;
+    f->unnamed = NULL;
+    f->unnamed_room = 0;
+    f->frame_count = f->stack_count = f->module_count = 0;
+    f->frame_room = f->stack_room = f->module_room = 0;
+    f->gaps = f->depths = f->cut = 0;
 }
 
 static struct table_frame bare(const struct frames *f, uint64_t number)
@@ -214,61 +279,42 @@ size_t frames_expand(const struct frames *f, uint64_t frame, struct table_frame 
     return n ? n : 1;
 }
 
+/* So many names, and one for what is cut. */
+static size_t count_names(const struct frames *f, uint64_t stack)
+{
+    size_t count = 0;
+
+    for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
+        uint64_t frame = f->stacks[stack].frame;
+        const struct frames_name *name = frame && frame <= f->frame_count ? f->frames[frame].names
+                                                                          : NULL;
+
+        count += (size_t)!name + f->stacks[stack].cut;
+        for (; name; name = name->next)
+            count++;
+    }
+    return count;
+}
+
 const struct table_stack *frames_stack(const struct frames *f, struct arena *a, uint64_t stack)
 {
-    struct table_frame names[FRAMES_INLINED_MOST], *all = NULL;
+    size_t room = count_names(f, stack), count = 0;
     struct table_stack *out;
-    size_t count = 0, room = 0;
+    struct table_frame *all;
 
-    for (; stack && stack <= f->stack_count && count < DEPTH_MOST;
-         stack = f->stacks[stack].parent) {
-        size_t n = frames_expand(f, f->stacks[stack].frame, names, FRAMES_INLINED_MOST);
-
-        if (count + n > room) {
-            size_t more = room ? room * 2 : 32;
-
-            all = arena_grow(a, all, room * sizeof(*all), (more + n) * sizeof(*all));
-            room = more + n;
-        }
-        if (n)
-            memcpy(all + count, names, n * sizeof(*names));
-        count += n;
-    }
-    if (!count)
+    if (!room)
         return NULL;
     out = arena_alloc(a, sizeof(*out));
-    *out = (struct table_stack){(int)count, all};
-    return out;
-}
-
-/* A file of CPython itself: libpython3.11.so.1.0, python3.11. */
-static bool is_interpreter(const char *module)
-{
-    const char *base = module ? strrchr(module, '/') : NULL;
-
-    base = base ? base + 1 : module;
-    if (!base)
-        return false;
-    if (strncmp(base, "libpython", 9) == 0)
-        return true;
-    return strncmp(base, "python", 6) == 0 && base[6 + strspn(base + 6, "0123456789.dmt-")] == 0;
-}
-
-/* The first frame of Python from here outward, if the interpreter alone stands before it. */
-static bool python_line(const struct frames *f, uint64_t stack, struct table_frame *line)
-{
+    all = arena_alloc(a, room * sizeof(*all));
     for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
-        struct table_frame one;
-
-        frames_expand(f, f->stacks[stack].frame, &one, 1);
-        if (one.flags & TABLE_FRAME_PYTHON) {
-            *line = one;
-            return true;
-        }
-        if (!is_interpreter(one.module))
-            return false;
+        if (count < room)
+            count += frames_expand(f, f->stacks[stack].frame, all + count, room - count);
+        if (f->stacks[stack].cut && count < room)
+            all[count++].flags = TABLE_FRAME_CUT;
     }
-    return false;
+    plumbing_mark(all, (int)count);
+    *out = (struct table_stack){.count = (int)count, .own = (int)count, .frames = all};
+    return out;
 }
 
 bool frames_is_python(const struct frames *f, uint64_t frame)
@@ -276,45 +322,69 @@ bool frames_is_python(const struct frames *f, uint64_t frame)
     return frame && frame <= f->frame_count && (f->frames[frame].flavour & 7) == TRACE_FRAME_PYTHON;
 }
 
-static bool has_python(const struct frames *f, uint64_t stack)
+/* How well a line of Python answers whose work it is; 0: not at all. */
+static int standing(const struct frames *f, uint64_t frame)
 {
-    for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
-        if (frames_is_python(f, f->stacks[stack].frame))
-            return true;
+    const struct frames_name *name = f->frames[frame].names;
+
+    if (!frames_is_python(f, frame) || !name)
+        return 0;
+    return name->scope == SCOPE_OWN ? 3 : name->scope == SCOPE_GENERATED ? 2 : 1;
+}
+
+static struct table_frame python_site(const struct frames *f, uint64_t stack)
+{
+    struct table_frame site = {0};
+
+    for (int best = 0; stack && best < 3; stack = f->stacks[stack].parent) {
+        int now = standing(f, f->stacks[stack].frame);
+
+        if (now > best) {
+            best = now;
+            frames_expand(f, f->stacks[stack].frame, &site, 1);
+        }
     }
-    return false;
+    return site;
+}
+
+static struct table_frame native_site(const struct frames *f, uint64_t stack)
+{
+    struct table_frame names[FRAMES_INLINED_MOST], best = {0};
+    bool any = false, good = false;
+
+    for (; stack; stack = f->stacks[stack].parent) {
+        size_t n = frames_expand(f, f->stacks[stack].frame, names, FRAMES_INLINED_MOST);
+
+        for (size_t i = 0; i < n; i++) {
+            bool allocator = names[i].function && plumbing_is_allocator(names[i].function);
+
+            if (!plumbing_is(&names[i]))
+                return names[i];
+            if (!any || (!good && !allocator))
+                best = names[i];
+            good = good || !allocator;
+            any = true;
+        }
+    }
+    return best;
 }
 
 struct table_frame frames_site(const struct frames *f, uint64_t stack)
 {
-    struct table_frame names[FRAMES_INLINED_MOST], first = {0}, line;
-    bool any = false;
+    struct table_frame site = {0};
 
-    for (; stack && stack <= f->stack_count; stack = f->stacks[stack].parent) {
-        size_t n = frames_expand(f, f->stacks[stack].frame, names, FRAMES_INLINED_MOST);
-
-        if (!any)
-            first = names[0];
-        any = true;
-        if (is_interpreter(names[0].module)) {
-            if (python_line(f, stack, &line))
-                return line;
-            if (has_python(f, stack))
-                continue; /* an extension has called it */
-        }
-        for (size_t i = 0; i < n; i++)
-            if (!names[i].function || !frames_is_allocator(names[i].function))
-                return names[i];
-    }
-    return first;
+    if (!stack || stack > f->stack_count)
+        return site;
+    if (f->stacks[stack].python)
+        site = python_site(f, stack);
+    return site.function || site.file ? site : native_site(f, stack);
 }
 
 uint64_t frames_key(const struct table_frame *f)
 {
-    uint64_t key = intmap_mix(1, (uintptr_t)f->module);
+    uint64_t key = hash_mix(1, (uintptr_t)f->module);
 
     if (!f->function)
-        return intmap_mix(intmap_mix(key, f->address), f->flags);
-    return intmap_mix(intmap_mix(intmap_mix(key, (uintptr_t)f->function), (uintptr_t)f->file),
-                      f->line);
+        return hash_mix(hash_mix(key, f->address), f->flags);
+    return hash_mix(hash_mix(hash_mix(key, (uintptr_t)f->function), (uintptr_t)f->file), f->line);
 }

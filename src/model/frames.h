@@ -5,18 +5,22 @@
  * before it was inlined into. A frame without a name is shown as module+0xoffset, then as its
  * address.
  */
-#ifndef ANALYZE_FRAMES_H
-#define ANALYZE_FRAMES_H
+#ifndef MODEL_FRAMES_H
+#define MODEL_FRAMES_H
 
-#include "analyze/names.h"
-#include "analyze/table.h"
+#include "base/intmap.h"
+#include "model/names.h"
+#include "model/scope.h"
+#include "model/values.h"
 
+#define FRAMES_SHARED 3
 #define FRAMES_INLINED_MOST 32 /* names of one frame */
 
 struct frames_name {
     uint64_t depth, line;
     const char *function, *file; /* may be NULL */
     struct frames_name *next;    /* depth 0, the innermost, first */
+    enum scope_kind scope;       /* of a line of Python, as far as its path tells */
 };
 
 struct frames_frame {
@@ -26,43 +30,61 @@ struct frames_frame {
 
 struct frames_stack {
     uint32_t parent, frame;
+    uint16_t depth; /* with itself; 0: it was never defined */
+    bool python;    /* it, or one that called it, is a line of Python */
+    bool cut;       /* who called it is left out, for there are too many frames */
 };
 
-struct frames { /* zeroed but for its names' arena: empty */
-    struct names names;
+struct frames { /* zeroed but for its names: empty */
+    struct names *names;
     struct frames_frame *frames;
     struct frames_stack *stacks;
     size_t frame_count, frame_room, stack_count, stack_room; /* numbers 1 .. count */
     const char **modules;
+    const char **unnamed; /* by module: why some of its functions have no name; NULL: not said */
+    size_t unnamed_room;
     size_t module_count, module_room;
+    struct intmap scopes;  /* by file of Python */
     const char **profiled; /* functions that the program asks to show: FILE:LINE:FUNCTION */
-    size_t profiled_count;
-    size_t gaps;       /* numbers that were passed over */
-    uint64_t left_out; /* above the limits of this reader */
+    size_t profiled_count, profiled_room;
+    struct intmap profiled_known; /* a set of these texts */
+    uint64_t gaps;                /* numbers that were passed over */
+    uint64_t depths;              /* of all stacks together: what walking each of them once costs */
+    uint64_t left_out; /* records that name what is not there, or what is above the limits */
+    uint64_t cut;      /* stacks without those who called them */
+    const struct table_stack **shared[FRAMES_SHARED]; /* by stack; NULL: nobody has asked yet */
+    uint32_t *costs;                                  /* by frame: bytes that its names take */
 };
 
-/* Take a STRING, FRAME, NAME, STACK, STACKS, MODULE or MARK; others are left alone. */
+/* Take a FRAME, NAME, STACK, STACKS, MODULE or MARK; others are left alone. */
 void frames_take(struct frames *f, const struct trace_event *ev);
+/* All was taken: stacks can be shared, until they are no more. */
+void frames_share(struct frames *f);
+void frames_unshare(struct frames *f);
 void frames_free(struct frames *f);
 
-/* The whole stack, innermost first, in the arena; NULL for stack 0. */
+/* The whole stack, innermost first, in the arena; NULL for stack 0. One that is cut ends in a frame
+ * that says so.
+ */
 const struct table_stack *frames_stack(const struct frames *f, struct arena *a, uint64_t stack);
+/* The same for a table, in the arena of the names: made once, and those who called it are their
+ * own.
+ */
+const struct table_stack *frames_shared(const struct frames *f, uint64_t stack);
 
 /* Is it a line of Python? */
 bool frames_is_python(const struct frames *f, uint64_t frame);
 
-/* The line of code to blame for what a stack allocated: its innermost frame that is not an
- * allocator's own or a wrapper of it. Where all of them are, the innermost. What an interpreter does
- * for a line of Python is that line's.
+/* The line of code to blame for what a stack allocated: its innermost line of Python that is the
+ * program's own, else its innermost line of Python at all. In a stack without any, the innermost
+ * frame that is no plumbing; where all of them are, the innermost that is no allocator.
  */
 struct table_frame frames_site(const struct frames *f, uint64_t stack);
-/* A number for frames that read the same: texts are kept once each, so their place stands for them. */
+/* A number for frames that read the same: texts are kept once each, so their place stands for them.
+ */
 uint64_t frames_key(const struct table_frame *f);
 
 /* The names of one frame, innermost first; how many of `room` were filled (at least 1). */
 size_t frames_expand(const struct frames *f, uint64_t frame, struct table_frame *out, size_t room);
-
-/* Is it malloc, operator new, or a wrapper such as xmalloc? */
-bool frames_is_allocator(const char *function);
 
 #endif

@@ -1,5 +1,5 @@
 /* health - one clause for each thing that is missing, the gravest first. */
-#include "analyze/health.h"
+#include "model/health.h"
 
 #include "base/text.h"
 
@@ -23,7 +23,7 @@ static const char *damage(struct arena *a, const struct trace_health *h)
 /* "3 losses: the reason (12 times), ..." */
 static const char *losses(const struct run *r)
 {
-    struct arena *a = r->names.arena;
+    struct arena *a = r->names->arena;
     const char *line = arena_printf(a, "%" PRIu64 " loss%s recorded", r->loss_count,
                                     r->loss_count == 1 ? "" : "es");
 
@@ -44,14 +44,15 @@ static const char *pauses(const struct run *r)
 
     text_duration(time, r->paused_ns);
     if (r->pauses == 1)
-        return arena_printf(r->names.arena, "the recording was paused for %s", time);
-    return arena_printf(r->names.arena, "the recording was paused %" PRIu64 " times, for %s in all",
-                        r->pauses, time);
+        return arena_printf(r->names->arena, "the recording was paused for %s", time);
+    return arena_printf(r->names->arena,
+                        "the recording was paused %" PRIu64 " times, for %s in all", r->pauses,
+                        time);
 }
 
 const char *health_line(const struct run *r, struct trace_health h)
 {
-    struct arena *a = r->names.arena;
+    struct arena *a = r->names->arena;
     const char *line = NULL;
 
     if (h.damaged)

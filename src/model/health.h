@@ -1,8 +1,8 @@
 /* health - what a trace lacks, in one line: the first line of every report. */
-#ifndef ANALYZE_HEALTH_H
-#define ANALYZE_HEALTH_H
+#ifndef MODEL_HEALTH_H
+#define MODEL_HEALTH_H
 
-#include "analyze/run.h"
+#include "model/run_data.h"
 
 /* In the run's arena; NULL: it lacks nothing. */
 const char *health_line(const struct run *r, struct trace_health h);

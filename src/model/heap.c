@@ -2,32 +2,30 @@
  * that is not defined, a free of what does not live and a thread without a process are counted and
  * left out.
  */
-#include "analyze/heap_pass.h"
+#include "model/heap_pass.h"
 
 #include "base/memory.h"
+#include "model/allowed.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PROCESSES_MOST ((size_t)1 << 20)
-#define THREADS_MOST ((size_t)1 << 20)
 
 uint64_t heap_blocks(const struct heap_amount *a)
 {
     return (a->milliblocks + 500) / 1000;
 }
 
+/* Of few samples the variance is itself an estimate, and a poor one: too small where they are too
+ * few. With two samples more it is right: of n equal ones it grows by 2 / n.
+ */
 double heap_error(const struct heap_amount *a)
 {
-    return a->variance > 0 && a->bytes ? sqrt(a->variance) / (double)a->bytes * 100 : 0;
-}
+    double square = a->bytes ? a->variance / ((double)a->bytes * (double)a->bytes) : 0;
 
-double heap_blocks_error(const struct heap_amount *a)
-{
-    return a->of_blocks > 0 && a->milliblocks
-             ? sqrt(a->of_blocks) / ((double)a->milliblocks / 1000) * 100
-             : 0;
+    return square > 0 ? sqrt(square * (1 + 2 * square)) * 100 : 0;
 }
 
 void heap_add(struct heap_amount *to, const struct heap_amount *from)
@@ -69,7 +67,7 @@ unsigned int heap_size_class(uint64_t bytes)
     return bytes ? 64u - (unsigned int)__builtin_clzll(bytes) : 0;
 }
 
-/* ---- processes and threads ---- */
+/* ---- processes ---- */
 
 struct heap_process *heap_process_of(const struct heap *h, uint64_t number)
 {
@@ -83,17 +81,12 @@ struct heap_process *heap_make_process(struct heap *h, uint64_t number)
     struct heap_process *p = heap_process_of(h, number);
     struct heap_pass *s = h->pass;
 
-    if (p || h->process_count == PROCESSES_MOST)
+    if (p || h->process_count == PROCESSES_MOST ||
+        h->process_count >= ALLOWED_THINGS(h->frames->names->file_bytes))
         return p;
-    if (h->process_count == s->process_room) {
-        size_t room = s->process_room ? s->process_room * 2 : 16, each = sizeof(*h->processes);
-
-        h->processes = arena_grow(h->run.names.arena, h->processes, s->process_room * each,
-                                  room * each);
-        s->process_room = room;
-    }
-    p = arena_alloc(h->run.names.arena, sizeof(*p));
-    p->state = arena_alloc(h->run.names.arena, sizeof(*p->state));
+    arena_fit(h->arena, h->processes, s->process_room, h->process_count + 1);
+    p = arena_alloc(h->arena, sizeof(*p));
+    p->state = arena_alloc(h->arena, sizeof(*p->state));
     p->state->epoch = 1;
     p->number = number;
     p->from_ns = p->end_ns = UINT64_MAX;
@@ -102,89 +95,44 @@ struct heap_process *heap_make_process(struct heap *h, uint64_t number)
     return p;
 }
 
-struct heap_thread *heap_thread_of(const struct heap *h, uint64_t number)
+uint32_t heap_place_of(const struct heap *h, const struct heap_process *p)
 {
-    uint64_t place;
+    uint64_t place = 0;
 
-    if (h->pass->thread && h->pass->thread->number == number)
-        return h->pass->thread;
-    if (!intmap_get(&h->pass->threads, number, &place))
-        return NULL;
-    return h->pass->thread = h->threads[place - 1];
+    intmap_get(&h->pass->processes, p->number, &place);
+    return (uint32_t)place;
 }
 
 struct heap_process *heap_process_of_thread(const struct heap *h, uint64_t thread)
 {
-    const struct heap_thread *t = heap_thread_of(h, thread);
+    const struct threads_thread *t = threads_find(h->threads, thread);
 
     return t ? heap_process_of(h, t->process) : NULL;
 }
 
-struct heap_thread *heap_make_thread(struct heap *h, uint64_t number)
+struct heap_sums *heap_sums_of_thread(struct heap *h, const struct threads_thread *t)
 {
-    struct heap_thread *t = heap_thread_of(h, number);
-    struct heap_pass *s = h->pass;
-
-    if (t || h->thread_count == THREADS_MOST)
-        return t;
-    if (h->thread_count == s->thread_room) {
-        size_t room = s->thread_room ? s->thread_room * 2 : 16, each = sizeof(*h->threads);
-
-        h->threads = arena_grow(h->run.names.arena, h->threads, s->thread_room * each, room * each);
-        s->thread_room = room;
-    }
-    t = arena_alloc(h->run.names.arena, sizeof(*t));
-    t->number = number;
-    h->threads[h->thread_count++] = t;
-    intmap_put(&s->threads, number, h->thread_count);
-    return t;
+    memory_fit_zeroed(h->thread_sums, h->thread_room, t->place + 1);
+    return &h->thread_sums[t->place];
 }
 
-bool heap_recorded(const struct heap *h, uint64_t number)
+struct heap_sums heap_thread_sums(const struct heap *h, const struct threads_thread *t)
 {
-    uint64_t known;
-
-    return intmap_get(&h->pass->recorded, number, &known) || heap_process_of(h, number);
-}
-
-static void take_thread(struct heap *h, const struct trace_event *ev)
-{
-    struct heap_thread *t = heap_make_thread(h, ev->thread.thread);
-
-    if (!t || t->process)
-        return;
-    t->process = ev->thread.process;
-    intmap_put(&h->pass->recorded, t->process, 1);
-    t->tid = ev->thread.tid;
-    t->creator = ev->thread.creator;
-    t->name = names_get(&h->frames.names, ev->thread.name);
-    t->from_ns = t->to_ns = ev->time_ns;
-}
-
-static void take_thread_end(struct heap *h, const struct trace_event *ev)
-{
-    struct heap_thread *t = heap_thread_of(h, ev->thread_end.thread);
-
-    if (!t)
-        return;
-    t->ended = true;
-    t->to_ns = ev->time_ns;
+    return t->place < h->thread_room ? h->thread_sums[t->place] : (struct heap_sums){0};
 }
 
 /* ---- the pass ---- */
 
-/* What is left of its heap goes with it. */
-static void take_process_end(struct heap *h, const struct trace_event *ev)
+void heap_take(struct heap *h, const struct trace_event *ev)
 {
-    struct heap_process *p = heap_process_of(h, ev->process_end.process);
-
-    if (p && ev->process_end.end != TRACE_END_OUTLIVED && ev->time_ns <= h->pass->to_ns)
-        p->end_ns = ev->time_ns;
-}
-
-static void take(struct heap *h, const struct trace_event *ev)
-{
+    h->pass->together.order++;
     switch (ev->kind) {
+    case TRACE_CONTEXT:
+        heap_take_context(h, ev);
+        break;
+    case TRACE_INFO_CONTEXT:
+        heap_take_info_context(h, ev);
+        break;
     case TRACE_INFOS:
         heap_take_infos(h, ev);
         break;
@@ -197,59 +145,46 @@ static void take(struct heap *h, const struct trace_event *ev)
     case TRACE_FREE:
         heap_take_sample_free(h, ev);
         break;
-    case TRACE_THREAD:
-        take_thread(h, ev);
-        break;
     case TRACE_PROCESS_END:
-        take_process_end(h, ev);
+        heap_take_end(h, ev);
+        heap_take_mapping(h, ev);
         break;
-    case TRACE_THREAD_END:
-        take_thread_end(h, ev);
+    case TRACE_UNREACHED:
+        heap_take_unreached(h, ev);
+        break;
+    case TRACE_MARK:
+        heap_take_mark(h, ev);
         break;
     case TRACE_MMAP:
-        if (ev->mmap.sort != TRACE_MMAP_ARENA && ev->time_ns >= h->pass->from_ns &&
-            ev->time_ns <= h->pass->to_ns) {
-            h->maps++;
-            h->mapped_bytes += ev->mmap.bytes;
-        }
+    case TRACE_MUNMAP:
+    case TRACE_RESIDENT:
+        heap_take_mapping(h, ev);
         break;
     default:
-        frames_take(&h->frames, ev);
+        break;
     }
 }
 
-static void start(struct heap *h, struct arena *arena, const struct question_options *o)
+void heap_narrow(struct heap *h, const struct selection *o)
 {
-    memset(h, 0, sizeof(*h));
-    h->run.names.arena = arena;
-    h->frames.names.arena = arena;
     h->options = *o;
     if (!h->options.temporary)
         h->options.temporary = 1;
+}
+
+void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
+                struct creators *creators, bool lived)
+{
+    h->arena = arena;
+    heap_narrow(h, o);
     h->pass = arena_alloc(arena, sizeof(*h->pass));
     h->pass->from_ns = o->from_ns;
     h->pass->to_ns = o->to_ns ? o->to_ns : UINT64_MAX;
+    h->pass->creators = creators;
+    h->pass->lived = lived;
+    h->pass->live.most = ALLOWED_THINGS(h->frames->names->file_bytes);
     h->grid = arena_alloc(arena, sizeof(*h->grid));
     heap_grid_init(h->grid, memory_zeroed(HEAP_GRID_STEPS * sizeof(struct heap_step)));
-}
-
-/* The last steps of a process: after its end it adds nothing to the sum of all. */
-static void end_process(struct heap *h, struct heap_process *p)
-{
-    struct heap_amount live = p->state->live;
-    bool in;
-
-    if (p->end_ns < p->to_ns)
-        p->end_ns = p->to_ns;
-    if (p->end_ns != UINT64_MAX) {
-        uint64_t to_ns = p->to_ns;
-
-        heap_move_to(h, p, p->end_ns, &in);
-        p->to_ns = to_ns;
-        p->state->live = (struct heap_amount){0};
-    }
-    heap_end_step(h, p);
-    p->state->live = live;
 }
 
 static void finish(struct heap *h)
@@ -260,63 +195,53 @@ static void finish(struct heap *h)
 
         if (!p->state->began)
             heap_begin_stretch(p, h->pass->from_ns);
-        end_process(h, p);
         if (p->from_ns < h->from_ns)
             h->from_ns = p->from_ns;
         if (p->to_ns > h->to_ns)
             h->to_ns = p->to_ns;
     }
-    for (size_t i = 0; i < h->process_count; i++)
-        intmap_put(&h->pass->recorded, h->processes[i]->number, 1);
-    h->sampled = h->samples > 0;
-    h->any = h->sampled || h->exact;
+    heap_together_end(h);
+    heap_live_free(&h->pass->live);
+    h->sampled = h->samples > 0 || h->pass->sampled_elsewhere;
+    h->mean = h->pass->mean > 0 ? h->pass->mean : h->pass->mean_most;
+    h->any = h->sampled || h->exact || h->events || h->mapped;
     h->temporary_known = !h->sampled || (!h->pass->fates_unknown && h->options.temporary == 1);
 }
 
 /* A batch's time is that of its end, so the last ones begin before it. */
-static uint64_t read_until(uint64_t to_ns)
+uint64_t heap_until(const struct selection *o)
 {
-    return to_ns > UINT64_MAX - TRACE_BATCH_SPAN_MOST ? UINT64_MAX : to_ns + TRACE_BATCH_SPAN_MOST;
+    return !o->to_ns || o->to_ns > UINT64_MAX - TRACE_BATCH_SPAN_MOST
+             ? UINT64_MAX
+             : o->to_ns + TRACE_BATCH_SPAN_MOST;
 }
 
-/* The processes together: the best moment on the grid, then what truly lived then. */
-static void find_peak(struct heap *h, struct trace *t)
+/* What truly lived at the peak of several processes takes the events again. */
+static void find_peak(struct heap *h)
 {
-    size_t best = heap_grid_sum(h->grid, h->pass->from_ns);
-    const struct heap_step *step = &h->grid->steps[best];
-    uint64_t time_ns = step->high.rise ? step->high.time_ns : (best + 1) * h->grid->step_ns - 1;
-
-    for (size_t i = 0; i < h->process_count; i++) {
-        struct heap_state *s = h->processes[i]->state;
-
-        s->cut_ns = time_ns;
-        s->cut_events = h->processes[i]->end_ns < time_ns ? 0 : UINT64_MAX;
-        if (step->high.rise && step->high.process == i)
-            s->cut_events = step->high.event;
-        s->peak_events = s->cut_events;
-    }
-    heap_cut(h, t);
-    h->peak = heap_fold_at(h);
-    h->peak_ns = time_ns;
-    h->peak_at_least = true;
+    h->peak_ns = h->pass->together.peak_ns;
+    h->peak_of_several = true;
 }
 
 static void find_own_peak(struct heap *h)
 {
-    struct heap_process *p = h->processes[0];
-
-    heap_grid_sum(h->grid, h->pass->from_ns);
-    for (size_t i = 1; i <= p->state->info_count; i++)
-        p->state->infos[i].at = heap_info_peak(p->state, &p->state->infos[i]);
-    for (size_t i = 0; i < h->pass->sampled_count; i++)
-        h->pass->sampled[i].at = *heap_sampled_peak(p->state, &h->pass->sampled[i]);
-    h->peak = heap_fold_at(h);
-    h->peak_ns = p->peak_ns;
-    p->state->peak_events = p->state->peak_event;
+    h->peak_ns = h->processes[0]->peak_ns;
+    h->peak = heap_at(h, HEAP_AT_PEAK, 0);
 }
 
-/* A forked process is recorded from its first moment on if its parent was: a block that it frees and
- * did not allocate was its parent's.
+void heap_end(struct heap *h)
+{
+    finish(h);
+    heap_twin_end(h);
+    heap_fold(h);
+    if (h->process_count == 1)
+        find_own_peak(h);
+    else if (h->process_count > 1)
+        find_peak(h);
+}
+
+/* A forked process is recorded from its first moment on if its parent was: a block that it frees
+ * and did not allocate was its parent's.
  */
 static void find_heir(struct heap *h, struct heap_process *p)
 {
@@ -330,33 +255,37 @@ static void find_heir(struct heap *h, struct heap_process *p)
     h->unknown_frees -= p->heir_frees;
 }
 
-void heap_read(struct heap *h, struct arena *arena, struct trace *t,
-               const struct question_options *o, run_tick *tick, void *context)
+/* A recording by samples that has met none: what it knows is mapped. */
+static bool is_all_sampled(const struct heap *h, const struct run *run)
 {
-    struct trace_event ev;
+    const char *how = names_find(run->names, TRACE_OF_RUN, FACT_RECORDED);
 
-    start(h, arena, o);
-    trace_rewind(t, 0, read_until(h->pass->to_ns));
-    while (trace_next(t, &ev))
-        take(h, &ev);
-    finish(h);
-    heap_fold(h);
-    if (h->process_count == 1)
-        find_own_peak(h);
-    else if (h->process_count > 1)
-        find_peak(h, t);
-    h->pass->at = HEAP_AT_PEAK;
-    h->pass->at_known = true;
-    h->pass->at_sum = h->peak;
-    trace_rewind(t, 0, h->pass->to_ns);
-    run_read(&h->run, arena, t, tick, context);
-    for (size_t i = 0; i < h->run.process_count; i++) {
-        struct heap_process *p = heap_process_of(h, h->run.processes[i]->number);
+    return h->mapped && !h->exact && how && !strcmp(how, "sampled");
+}
+
+void heap_join(struct heap *h, struct run *run)
+{
+    bool again = h->run != NULL;
+    uint64_t mean;
+
+    h->run = run;
+    h->sampled = h->sampled || is_all_sampled(h, run);
+    if (h->sampled && !(h->mean > 0) &&
+        names_number(run->names, TRACE_OF_RUN, FACT_SAMPLE_MEAN, &mean))
+        h->mean = (double)mean;
+    for (size_t i = 0; i < run->process_count; i++) {
+        struct heap_process *p = heap_process_of(h, run->processes[i]->number);
 
         if (!p)
             continue;
-        p->run = h->run.processes[i];
-        find_heir(h, p);
+        p->run = run->processes[i];
+        if (!again)
+            find_heir(h, p);
+    }
+    if (!again && heap_twin_bound(h)) {
+        heap_at_forget(h);
+        if (h->process_count == 1)
+            find_own_peak(h);
     }
 }
 
@@ -364,18 +293,25 @@ void heap_free(struct heap *h)
 {
     struct heap_pass *s = h->pass;
 
-    for (size_t i = 0; i < h->process_count; i++)
-        free(h->processes[i]->state->infos);
+    if (!s)
+        return;
+    for (size_t i = 0; i < h->process_count; i++) {
+        heap_infos_free(h->processes[i]->state);
+        free(h->processes[i]->state->worked);
+    }
+    heap_cuts_free(h);
+    heap_together_free(&s->together);
+    born_free(&s->born);
     heap_live_free(&s->live);
+    mappings_free(&s->mappings);
     intmap_free(&s->processes);
-    intmap_free(&s->threads);
-    intmap_free(&s->recorded);
+    intmap_free(&s->ends);
     intmap_free(&s->sampled_places);
-    intmap_free(&s->stack_places);
+    free(s->stack_places);
     free(s->sampled);
+    free(h->thread_sums);
     free(h->stacks);
+    free(h->spreads);
     free(h->grid->steps);
-    frames_free(&h->frames);
-    h->stacks = NULL;
-    h->stack_count = h->process_count = 0;
+    memset(h, 0, sizeof(*h));
 }

@@ -1,60 +1,8 @@
-/* heap_batch - allocations that were recorded exactly: infos, and the batches that refer to them.
- */
-#include "analyze/heap_pass.h"
+/* heap_batch - allocations that were recorded exactly: the batches that refer to infos. */
+#include "model/heap_pass.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
-#define INFOS_MOST ((size_t)1 << 24)
-#define GAP_MOST ((uint64_t)1 << 21) /* infos that a lost chunk may have defined */
-
-/* ---- infos ---- */
-
-static struct heap_info *make_info(struct heap *h, struct heap_state *s, uint64_t number)
-{
-    size_t room = s->info_room ? s->info_room : 64;
-
-    if (!number || number > s->info_count + GAP_MOST)
-        return NULL;
-    if (number > s->info_count) {
-        if (h->pass->infos + (number - s->info_count) > INFOS_MOST)
-            return NULL;
-        h->pass->infos += (size_t)number - s->info_count;
-        s->info_count = (size_t)number;
-    }
-    while (room <= number)
-        room *= 2;
-    if (room > s->info_room) {
-        s->infos = memory_resize(s->infos, room * sizeof(*s->infos));
-        memset(s->infos + s->info_room, 0, (room - s->info_room) * sizeof(*s->infos));
-        s->info_room = room;
-    }
-    return &s->infos[number];
-}
-
-void heap_take_infos(struct heap *h, const struct trace_event *ev)
-{
-    struct heap_process *p = heap_make_process(h, ev->infos.process);
-    struct batch_info info = {.info = ev->infos.first - 1};
-    const unsigned char *tail = ev->tail;
-    size_t size = ev->tail_bytes;
-
-    while (p && batch_next_info(&tail, &size, &info)) {
-        struct heap_info *i = make_info(h, p->state, info.info);
-
-        if (!i || i->defined) {
-            h->left_out += !i;
-            continue;
-        }
-        i->defined = true;
-        i->bytes = info.bytes;
-        i->python = info.origin == TRACE_BY_PYTHON;
-        i->stack = info.stack <= h->frames.stack_count ? (uint32_t)info.stack : 0;
-    }
-}
-
-/* ---- events ---- */
+#include "model/batches.h"
+#include "model/creators.h"
 
 static inline void touch(const struct heap_state *s, struct heap_info *i)
 {
@@ -71,18 +19,20 @@ struct counts { /* of a run of one thread, until they are added to it */
 static void add_run(struct heap *h, const struct heap_process *p, uint64_t number,
                     const struct counts *c)
 {
-    struct heap_thread *t;
+    struct threads_thread *t;
+    struct heap_sums *sums;
 
     if (!c->allocs && !c->frees)
         return;
-    t = heap_make_thread(h, number);
+    t = threads_make(h->threads, number);
     if (!t)
         return;
     if (!t->process)
         t->process = p->number;
-    heap_add(&t->sums.allocated, &(struct heap_amount){c->bytes, c->allocs * 1000, 0, 0});
-    heap_add(&t->sums.freed, &(struct heap_amount){c->freed_bytes, c->frees * 1000, 0, 0});
-    heap_add(&t->sums.temporary,
+    sums = heap_sums_of_thread(h, t);
+    heap_add(&sums->allocated, &(struct heap_amount){c->bytes, c->allocs * 1000, 0, 0});
+    heap_add(&sums->freed, &(struct heap_amount){c->freed_bytes, c->frees * 1000, 0, 0});
+    heap_add(&sums->temporary,
              &(struct heap_amount){c->temporary_bytes, c->temporary * 1000, 0, 0});
 }
 
@@ -102,10 +52,24 @@ static void take_alloc(struct heap_process *p, struct heap_info *i, uint64_t tim
         c->allocs++;
         c->bytes += i->bytes;
     }
-    heap_rose(p, time_ns, in);
+    if (s->live.bytes > s->high)
+        heap_rose(p, time_ns, in);
 }
 
-static bool take_free(const struct heap *h, struct heap_process *p, struct heap_info *i,
+/* How long a block had lived that is freed; or was not. */
+static void note_life(struct heap *h, const struct heap_state *s, const struct heap_info *i,
+                      unsigned int lived, bool freed)
+{
+    uint32_t *count = s->lives ? &s->lives[i - s->infos].of[lived] : NULL;
+
+    h->lived[lived] += freed ? 1000 : -1000ull;
+    if (count && freed)
+        *count += *count != UINT32_MAX;
+    else if (count)
+        *count -= *count != 0;
+}
+
+static bool take_free(struct heap *h, struct heap_process *p, struct heap_info *i,
                       const struct batch_event *e, bool in, struct counts *c)
 {
     struct heap_state *s = p->state;
@@ -117,12 +81,13 @@ static bool take_free(const struct heap *h, struct heap_process *p, struct heap_
     s->live.bytes -= i->bytes;
     s->live.milliblocks -= 1000;
     s->freed = *e;
+    s->freed_in = in;
     if (in) {
         bool temporary = e->later_allocs < h->options.temporary;
 
         i->frees++;
         i->temporary += temporary;
-        i->lived[e->lived] += i->lived[e->lived] != UINT32_MAX;
+        note_life(h, s, i, e->lived, true);
         c->frees++;
         c->freed_bytes += i->bytes;
         c->temporary += temporary;
@@ -132,7 +97,7 @@ static bool take_free(const struct heap *h, struct heap_process *p, struct heap_
 }
 
 /* A free is taken back. Of the last one it is known what it was counted as. */
-static void take_unfree(const struct heap *h, struct heap_process *p, struct heap_info *i,
+static void take_unfree(struct heap *h, struct heap_process *p, struct heap_info *i,
                         const struct batch_event *e, bool in, struct counts *c)
 {
     struct heap_state *s = p->state;
@@ -148,7 +113,8 @@ static void take_unfree(const struct heap *h, struct heap_process *p, struct hea
             bool temporary = was->later_allocs < h->options.temporary && i->temporary;
 
             i->temporary -= temporary;
-            i->lived[was->lived] -= i->lived[was->lived] != 0;
+            if (s->freed_in)
+                note_life(h, s, i, was->lived, false);
             c->frees--; /* the sums are modulo 2^64: the free may be in those before */
             c->freed_bytes -= i->bytes;
             c->temporary -= temporary;
@@ -156,61 +122,95 @@ static void take_unfree(const struct heap *h, struct heap_process *p, struct hea
         }
         s->freed.op = BATCH_UNFREE;
     }
-    heap_rose(p, e->time_ns, in);
+    if (s->live.bytes > s->high)
+        heap_rose(p, e->time_ns, in);
 }
 
-static void take_event(struct heap *h, struct heap_process *p, const struct batch_event *e, bool in,
-                       struct counts *c)
+struct reading { /* of one record */
+    struct heap *heap;
+    struct heap_process *process;
+    uint64_t time_ns, thread;
+    bool wanted, in; /* of the run of one thread at one time; in: in the stretch */
+    struct counts counts;
+    uint64_t creator; /* of that thread */
+};
+
+static void take_event(struct reading *r, const struct batch_event *e)
 {
+    struct heap *h = r->heap;
+    struct heap_process *p = r->process;
     struct heap_state *s = p->state;
+    uint32_t place = heap_info_place(s, e->info);
     struct heap_info *i;
 
     s->events++;
     if (!e->info) {
-        p->unknown_frees += in && e->op == BATCH_FREE;
+        p->unknown_frees += r->in && e->op == BATCH_FREE && !h->options.born;
         return;
     }
-    if (e->info > s->info_count || !s->infos[e->info].defined) {
+    if (place >= HEAP_PLACE_ELSEWHERE) {
+        h->born_unknown += place == HEAP_PLACE_UNKNOWN && e->op == BATCH_ALLOC;
+        return;
+    }
+    if (!place) {
         h->left_out++;
         return;
     }
-    i = &s->infos[e->info];
+    i = &s->infos[place];
     if (e->op == BATCH_ALLOC)
-        take_alloc(p, i, e->time_ns, in, c);
+        take_alloc(p, i, e->time_ns, r->in, &r->counts);
     else if (e->op == BATCH_UNFREE)
-        take_unfree(h, p, i, e, in, c);
-    else if (!take_free(h, p, i, e, in, c))
-        p->unknown_frees += in;
+        take_unfree(h, p, i, e, r->in, &r->counts);
+    else if (!take_free(h, p, i, e, r->in, &r->counts))
+        p->unknown_frees += r->in;
+    if (h->pass->creators && e->op == BATCH_ALLOC && (i->native || r->creator))
+        creators_note(h->pass->creators, i->stack, r->creator);
+}
+
+/* Events from here on are of another thread or time. */
+static void next_run(struct reading *r, const struct batch_event *e)
+{
+    const struct threads_thread *t;
+
+    add_run(r->heap, r->process, r->thread, &r->counts);
+    r->counts = (struct counts){0};
+    r->wanted = heap_move_to(r->heap, r->process, e->time_ns, &r->in);
+    r->time_ns = e->time_ns;
+    r->thread = e->thread;
+    if (!r->heap->pass->creators)
+        return;
+    t = threads_find(r->heap->threads, e->thread);
+    r->creator = t ? t->creator : 0;
+}
+
+static void take_portion(void *context, const struct batch_event *events, size_t count)
+{
+    struct reading *r = context;
+
+    for (const struct batch_event *e = events; e < events + count; e++) {
+        if (e + HEAP_AHEAD < events + count)
+            heap_info_soon(r->process->state, e[HEAP_AHEAD].info);
+        if (e->time_ns != r->time_ns || e->thread != r->thread)
+            next_run(r, e);
+        if (r->wanted)
+            take_event(r, e);
+    }
 }
 
 void heap_take_batch(struct heap *h, const struct trace_event *ev)
 {
-    struct heap_process *p = heap_make_process(h, ev->batch.process);
-    struct batch_reader r;
-    struct batch_event e;
-    struct counts c = {0};
-    uint64_t time_ns = UINT64_MAX, thread = 0, before;
-    bool in = false, wanted = false;
-    int got = -1;
+    struct reading r = {
+        .heap = h, .process = heap_make_process(h, ev->batch.process), .time_ns = UINT64_MAX};
+    uint64_t before = r.process ? r.process->state->events : 0;
+    int got;
 
-    if (!p || batch_open(&r, ev->tail, ev->tail_bytes, ev->time_ns, ev->batch.span_ns) < 0) {
-        h->left_out++;
+    if (r.process && h->pass->lived)
+        heap_lives_fit(r.process->state);
+    got = r.process ? batches_each(ev, take_portion, &r) : -1;
+
+    h->left_out += got < 1;
+    if (got < 0)
         return;
-    }
-    before = p->state->events;
-    while ((got = batch_next(&r, &e)) > 0) {
-        if (e.time_ns != time_ns || e.thread != thread) {
-            add_run(h, p, thread, &c);
-            c = (struct counts){0};
-            wanted = heap_move_to(h, p, e.time_ns, &in);
-            time_ns = e.time_ns;
-            thread = e.thread;
-        }
-        if (wanted)
-            take_event(h, p, &e, in, &c);
-    }
-    add_run(h, p, thread, &c);
-    h->left_out += got < 0;
-    h->events += p->state->events - before;
-    h->exact = true;
+    add_run(h, r.process, r.thread, &r.counts);
+    h->events += r.process->state->events - before;
 }

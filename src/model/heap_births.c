@@ -1,5 +1,7 @@
 /* heap_births - see heap_births.h. */
-#include "analyze/heap_births.h"
+#include "model/heap_births.h"
+
+#include "base/text.h"
 
 #define LAST (HEAP_BIRTHS_WINDOWS - 1)
 #define PARTS 65536
@@ -71,7 +73,7 @@ static uint64_t age_of(const struct heap_span *s, unsigned int window, double pa
     double born = ((double)window + part / PARTS) * (double)s->step_ns;
     double all = (double)(s->to_ns - s->from_ns);
 
-    return born < all ? (uint64_t)(all - born) : 0;
+    return text_rounded(all - born);
 }
 
 size_t heap_births_ages(const struct heap_births *b, const struct heap_span *span,

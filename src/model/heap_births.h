@@ -5,8 +5,8 @@
  * the oldest block that it may have been counts as freed, so that those which live are at least as
  * old as is said.
  */
-#ifndef ANALYZE_HEAP_BIRTHS_H
-#define ANALYZE_HEAP_BIRTHS_H
+#ifndef MODEL_HEAP_BIRTHS_H
+#define MODEL_HEAP_BIRTHS_H
 
 #include <stddef.h>
 #include <stdint.h>

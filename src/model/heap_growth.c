@@ -1,86 +1,87 @@
-/* heap_growth - see heap_growth.h. The events are those that heap_at.c counts. */
-#include "analyze/heap_growth.h"
+/* heap_growth - see heap_growth.h. */
+#include "model/heap_growth.h"
 
-#include "analyze/heap_pass.h"
-#include "analyze/heap_replay.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "model/heap_pass.h"
+#include "model/heap_replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST (HEAP_GROWTH_POINTS - 1)
-#define QUARTER (HEAP_GROWTH_POINTS * 3 / 4 - 1)
-
 struct heap_held {
     uint32_t process, next; /* 1 + places: in heap.processes, and of the stack's next hold */
-    unsigned int window;    /* that it stands in */
-    uint64_t bytes[HEAP_GROWTH_POINTS];
+    struct heap_curve curve;
     struct heap_births births;
 };
 
-static uint64_t end_of(const struct heap_process *p)
+static uint64_t end_of(const struct heap *h, const struct heap_process *p)
 {
+    uint64_t last = h->run->last_ns > p->to_ns ? h->run->last_ns : p->to_ns;
+
     if (p->worked_ns)
         return p->worked_ns;
-    return p->end_ns != UINT64_MAX ? p->end_ns : p->to_ns;
+    return p->end_ns != UINT64_MAX ? p->end_ns : last;
 }
 
 /* The last window is as long as the others or shorter by a few ns. */
-static struct heap_span span_of(const struct heap_process *p)
+static struct heap_span span_of(const struct heap *h, const struct heap_process *p)
 {
-    uint64_t end = end_of(p), from = p->from_ns < end ? p->from_ns : end;
+    uint64_t end = end_of(h, p), from = p->from_ns < end ? p->from_ns : end;
 
     return (struct heap_span){from, end,
-                              end > from ? (end - from - 1) / HEAP_GROWTH_POINTS + 1 : 1};
+                              end > from ? (end - from - 1) / HEAP_BIRTHS_WINDOWS + 1 : 1};
 }
 
 /* Its hold on a stack; NULL: nobody asks about that stack. */
 static struct heap_held *held_of(struct heap_growth *g, uint64_t process, uint64_t stack)
 {
-    uint64_t key = process << 32 | stack, place;
+    uint64_t key = process << 32 | stack, at;
+    uint32_t place;
 
-    if (intmap_get(&g->places, key, &place))
-        return &g->holds[place];
-    if (!intmap_get(&g->heap->pass->stack_places, stack, &place) ||
-        !g->heap->stacks[place].at.bytes)
+    if (intmap_get(&g->places, key, &at))
+        return &g->holds[at];
+    place = heap_stack_place(g->heap, stack);
+    if (!place-- || !g->follows[place])
         return NULL;
-    if (g->count == g->room) {
-        g->room = g->room ? g->room * 2 : 64;
-        g->holds = memory_resize(g->holds, g->room * sizeof(*g->holds));
-    }
+    memory_fit(g->holds, g->room, g->count + 1);
     intmap_put(&g->places, key, g->count);
     g->holds[g->count] = (struct heap_held){.process = (uint32_t)process, .next = g->firsts[place]};
     g->firsts[place] = (uint32_t)g->count + 1;
     return &g->holds[g->count++];
 }
 
-/* An event is of the window that it is in, or at the end of. */
-static void move_to(struct heap_held *h, const struct heap_span *s, uint64_t time_ns)
+/* The same for a change; that of an info is looked up once. */
+static struct heap_held *held_for(struct heap_growth *g, const struct heap_change *c)
 {
-    uint64_t past = time_ns > s->from_ns ? time_ns - s->from_ns - 1 : 0, window = past / s->step_ns;
+    uint32_t *known = &g->infos[c->place - 1][c->info];
+    struct heap_held *h;
 
-    while (h->window < window && h->window < LAST) {
-        h->bytes[h->window + 1] = h->bytes[h->window];
-        h->window++;
-    }
+    if (c->info && *known)
+        return *known == UINT32_MAX ? NULL : &g->holds[*known - 1];
+    h = held_of(g, c->place, c->stack);
+    *known = h ? (uint32_t)(h - g->holds) + 1 : UINT32_MAX;
+    return h;
 }
 
 static void change(void *context, const struct heap_change *c)
 {
     struct heap_growth *g = context;
-    struct heap_held *h = held_of(g, c->place, c->stack);
     const struct heap_span *span = &g->spans[c->place - 1];
-    uint64_t *now;
+    struct heap_held *h;
+    uint64_t born_from, born_to;
 
+    if (c->process->execed || (c->process->worked_ns && c->time_ns >= c->process->worked_ns))
+        return;
+    h = held_for(g, c);
     if (!h)
         return;
-    move_to(h, span, c->time_ns);
-    now = &h->bytes[h->window];
     if (c->freed) {
-        *now -= c->bytes < *now ? c->bytes : *now;
-        heap_births_remove(&h->births, span, c->born_from_ns, c->born_to_ns, c->bytes);
+        heap_curve_remove(&h->curve, c->time_ns, c->bytes);
+        heap_replay_born(c, &born_from, &born_to);
+        heap_births_remove(&h->births, span, born_from, born_to, c->bytes);
     } else {
-        *now += c->bytes;
+        heap_curve_add(&h->curve, c->time_ns, c->bytes);
         if (c->revived)
             heap_births_restore(&h->births, c->bytes);
         else
@@ -88,67 +89,90 @@ static void change(void *context, const struct heap_change *c)
     }
 }
 
-void heap_growth_read(struct heap_growth *g, struct heap *h, struct trace *t)
+static void take_phase(void *context, const struct trace_event *ev)
 {
-    struct heap_replay replay = {.heap = h, .cut = true, .take = change, .context = g};
-    struct trace_event ev;
+    struct heap_growth *g = context;
+
+    heap_phases_take(&g->phases, g->heap, ev);
+}
+
+void heap_growth_want(struct heap_growth *g, struct recorded *r, bool all)
+{
+    struct heap *h = &r->heap;
 
     *g = (struct heap_growth){.heap = h};
+    g->follows = memory_zeroed(h->stack_count + 1);
+    for (size_t i = 0; i < h->stack_count; i++)
+        g->follows[i] = all || h->stacks[i].at.bytes;
     g->firsts = memory_zeroed((h->stack_count + 1) * sizeof(*g->firsts));
-    g->sums = memory_zeroed((h->process_count + 1) * HEAP_GROWTH_POINTS * sizeof(*g->sums));
+    g->sums = memory_zeroed((h->process_count + 1) * sizeof(*g->sums));
     g->spans = memory_zeroed((h->process_count + 1) * sizeof(*g->spans));
-    heap_worked(h, t);
-    for (size_t i = 0; i < h->process_count; i++)
-        g->spans[i] = span_of(h->processes[i]);
-    trace_rewind(t, 0, UINT64_MAX);
-    while (trace_next(t, &ev))
-        heap_replay(&replay, &ev);
-    heap_replay_end(&replay);
-    for (size_t i = 0; i < g->count; i++)
-        move_to(&g->holds[i], &g->spans[g->holds[i].process - 1], UINT64_MAX);
+    g->infos = memory_zeroed((h->process_count + 1) * sizeof(uint32_t *));
+    for (size_t i = 0; i < h->process_count; i++) {
+        g->spans[i] = span_of(h, h->processes[i]);
+        g->infos[i] = memory_zeroed((h->processes[i]->state->info_count + 1) * sizeof(uint32_t));
+    }
+    heap_replay_add(h->replay, change, g, UINT64_MAX);
+    recorded_take_again(r, take_phase, g, h->pass->to_ns);
 }
 
-static uint64_t *sum_of(const struct heap_growth *g, uint32_t process)
+void heap_growth_keep(const struct heap_growth *g)
 {
-    return g->sums + (size_t)(process - 1) * HEAP_GROWTH_POINTS;
+    for (size_t i = 0; i < g->heap->stack_count; i++)
+        if (!g->follows[i])
+            heap_stack_at_set(g->heap, &g->heap->stacks[i], &(struct heap_amount){0});
+    heap_at_forget(g->heap);
 }
 
-static void each_hold(const struct heap_growth *g, const struct heap_row *row,
-                      void (*visit)(const struct heap_growth *g, const struct heap_held *h,
-                                    struct heap_grown *out),
-                      struct heap_grown *out)
+static void free_infos(struct heap_growth *g)
+{
+    for (size_t i = 0; g->infos && i < g->heap->process_count; i++)
+        free(g->infos[i]);
+    free(g->infos);
+    g->infos = NULL;
+}
+
+typedef void visit_hold(const struct heap_growth *g, const struct heap_held *h, void *context);
+
+static void each_hold(const struct heap_growth *g, const struct heap_row *row, visit_hold *visit,
+                      void *context)
 {
     for (uint32_t s = row->first; s; s = g->heap->stacks[s - 1].next)
         for (uint32_t i = g->firsts[s - 1]; i; i = g->holds[i - 1].next)
-            visit(g, &g->holds[i - 1], out);
+            visit(g, &g->holds[i - 1], context);
 }
 
-static void add_hold(const struct heap_growth *g, const struct heap_held *h, struct heap_grown *out)
+static void add_hold(const struct heap_growth *g, const struct heap_held *h, void *context)
 {
-    uint64_t *sum = sum_of(g, h->process);
+    const struct heap_span *s = &g->spans[h->process - 1];
+    struct heap_grown *out = context;
 
-    out->quarter += h->bytes[QUARTER];
-    for (int i = 0; i < HEAP_GROWTH_POINTS; i++)
-        sum[i] += h->bytes[i];
+    out->quarter += heap_curve_at(&h->curve, s->to_ns - (s->to_ns - s->from_ns) / 4);
+    g->sums[h->process - 1] += heap_curve_at(&h->curve, UINT64_MAX);
 }
 
 /* The process that holds most at the end. */
-static void take_most(const struct heap_growth *g, const struct heap_held *h,
-                      struct heap_grown *out)
+static void take_most(const struct heap_growth *g, const struct heap_held *h, void *context)
 {
-    const uint64_t *sum = sum_of(g, h->process);
+    struct heap_grown *out = context;
+    uint64_t bytes = g->sums[h->process - 1];
 
-    if (out->step_ns && (double)sum[LAST] <= out->bytes[LAST])
+    if (out->process && bytes <= out->bytes)
         return;
-    out->step_ns = g->spans[h->process - 1].step_ns;
-    for (int i = 0; i < HEAP_GROWTH_POINTS; i++)
-        out->bytes[i] = (double)sum[i];
+    out->process = g->heap->processes[h->process - 1];
+    out->place = h->process;
+    out->bytes = bytes;
+    out->to_ns = g->spans[h->process - 1].to_ns;
+    out->from_ns = out->to_ns;
 }
 
-static void clear(const struct heap_growth *g, const struct heap_held *h, struct heap_grown *out)
+static void clear(const struct heap_growth *g, const struct heap_held *h, void *context)
 {
-    (void)out;
-    memset(sum_of(g, h->process), 0, HEAP_GROWTH_POINTS * sizeof(uint64_t));
+    struct heap_grown *out = context;
+
+    g->sums[h->process - 1] = 0;
+    if (h->process == out->place && h->curve.from_ns < out->from_ns)
+        out->from_ns = h->curve.from_ns;
 }
 
 bool heap_growth_of(const struct heap_growth *g, const struct heap_row *row, struct heap_grown *out)
@@ -157,7 +181,40 @@ bool heap_growth_of(const struct heap_growth *g, const struct heap_row *row, str
     each_hold(g, row, add_hold, out);
     each_hold(g, row, take_most, out);
     each_hold(g, row, clear, out);
-    return out->step_ns != 0;
+    return out->process != NULL;
+}
+
+struct moment { /* what one process holds then */
+    uint32_t place;
+    uint64_t time_ns, bytes;
+};
+
+static void add_moment(const struct heap_growth *g, const struct heap_held *h, void *context)
+{
+    struct moment *m = context;
+
+    (void)g;
+    if (h->process == m->place)
+        m->bytes += heap_curve_at(&h->curve, m->time_ns);
+}
+
+double heap_growth_at(const struct heap_growth *g, const struct heap_row *row,
+                      const struct heap_grown *where, uint64_t time_ns)
+{
+    struct moment m = {where->place, time_ns, 0};
+
+    each_hold(g, row, add_moment, &m);
+    return (double)m.bytes;
+}
+
+void heap_growth_series(const struct heap_growth *g, const struct heap_row *row,
+                        const struct heap_grown *where, uint64_t from_ns, uint64_t to_ns, double *y,
+                        unsigned int count)
+{
+    double step = (double)(to_ns - from_ns) / count;
+
+    for (unsigned int i = 0; i < count; i++)
+        y[i] = heap_growth_at(g, row, where, from_ns + text_rounded(step * (i + 1)));
 }
 
 struct ages {
@@ -170,10 +227,7 @@ static void add_ages(struct ages *all, const struct heap_growth *g, const struct
 {
     size_t added;
 
-    if (all->count + HEAP_BIRTHS_WINDOWS > all->room) {
-        all->room = all->room * 2 + HEAP_BIRTHS_WINDOWS;
-        all->of = memory_resize(all->of, all->room * sizeof(*all->of));
-    }
+    memory_fit(all->of, all->room, all->count + HEAP_BIRTHS_WINDOWS);
     added = heap_births_ages(&h->births, &g->spans[h->process - 1], all->of + all->count);
     for (size_t i = 0; i < added; i++)
         all->bytes += all->of[all->count++].bytes;
@@ -218,7 +272,10 @@ bool heap_growth_ages(const struct heap_growth *g, const struct heap_row *row,
 void heap_growth_free(struct heap_growth *g)
 {
     intmap_free(&g->places);
+    heap_phases_free(&g->phases);
     free(g->holds);
+    free_infos(g);
+    free(g->follows);
     free(g->firsts);
     free(g->spans);
     free(g->sums);

@@ -1,6 +1,9 @@
-/* heap_live - open addressing; a removed block's followers move up, so no slot is ever wasted. */
-#include "analyze/heap_live.h"
+/* heap_live - open addressing; a removed block's followers move up, so no slot is ever wasted. A
+ * table of its own, as blocks come and go by the million and intmap keeps what it was given.
+ */
+#include "model/heap_live.h"
 
+#include "base/intmap.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -9,9 +12,7 @@
 
 static size_t home(const struct heap_live *l, uint32_t process, uint64_t address)
 {
-    uint64_t h = (address ^ (uint64_t)process << 44) * 0x9e3779b97f4a7c15ull;
-
-    return (size_t)(h ^ h >> 29) & l->mask;
+    return (size_t)intmap_hash(address ^ (uint64_t)process << 44) & l->mask;
 }
 
 struct heap_block *heap_live_find(const struct heap_live *l, uint32_t process, uint64_t address)
@@ -51,7 +52,7 @@ struct heap_block *heap_live_add(struct heap_live *l, uint32_t process, uint64_t
 {
     struct heap_block *block;
 
-    if (l->used >= BLOCKS_MOST)
+    if (l->used >= BLOCKS_MOST || (l->most && l->used >= l->most))
         return NULL;
     if (!l->slots || l->used * 2 > l->mask)
         grow(l);
@@ -76,6 +77,23 @@ void heap_live_remove(struct heap_live *l, struct heap_block *block)
     }
     l->slots[hole].process = 0;
     l->used--;
+}
+
+void heap_live_forget(struct heap_live *l, uint32_t process)
+{
+    struct heap_live old = *l;
+
+    if (!l->used)
+        return;
+    l->slots = memory_zeroed((l->mask + 1) * sizeof(*l->slots));
+    l->used = 0;
+    for (size_t i = 0; i <= old.mask; i++) {
+        if (!old.slots[i].process || old.slots[i].process == process)
+            continue;
+        *place(l, old.slots[i].process, old.slots[i].address) = old.slots[i];
+        l->used++;
+    }
+    free(old.slots);
 }
 
 void heap_live_free(struct heap_live *l)

@@ -1,7 +1,8 @@
 /* heap_moments - see heap_moments.h. The moments of a process are passed in order by its events. */
-#include "analyze/heap_moments.h"
+#include "model/heap_moments.h"
 
 #include "base/memory.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,7 @@ void heap_moments_ask(struct heap_moments *m, uint64_t process, uint64_t time_ns
 {
     if (m->count == MOMENTS_MOST)
         return;
-    if (m->count == m->room) {
-        m->room = m->room ? m->room * 2 : 256;
-        m->at = memory_resize(m->at, m->room * sizeof(*m->at));
-    }
+    memory_fit(m->at, m->room, m->count + 1);
     m->at[m->count++] = (struct heap_moment_at){process, time_ns, 0, 0};
 }
 
@@ -36,16 +34,9 @@ static int by_process_and_time(const void *a, const void *b)
 static size_t find(const struct heap_moments *m, uint64_t process, uint64_t time_ns)
 {
     const struct heap_moment_at key = {.process = process, .time_ns = time_ns};
-    size_t low = 0, high = m->count;
+    size_t low = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (by_process_and_time(&m->at[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, m->count, i, by_process_and_time(&m->at[i], &key) < 0);
     return low;
 }
 
@@ -71,27 +62,27 @@ static void change(void *context, const struct heap_change *c)
         last->most = t->live;
 }
 
-void heap_moments_begin(struct heap_moments *m, struct heap *h)
+void heap_moments_want(struct heap_moments *m, struct heap *h)
 {
-    m->replay = (struct heap_replay){.heap = h, .take = change, .context = m};
+    m->heap = h;
     memory_sort(m->at, m->count, sizeof(*m->at), by_process_and_time);
     m->tracks = memory_zeroed((h->process_count + 1) * sizeof(*m->tracks));
     for (size_t i = 0; i < h->process_count; i++) {
         m->tracks[i].first = m->tracks[i].next = find(m, h->processes[i]->number, 0);
         m->tracks[i].end = find(m, h->processes[i]->number, UINT64_MAX);
     }
-}
-
-void heap_moments_take(struct heap_moments *m, const struct trace_event *ev)
-{
-    heap_replay(&m->replay, ev);
+    if (m->count)
+        heap_replay_add(h->replay, change, m, UINT64_MAX);
 }
 
 void heap_moments_end(struct heap_moments *m)
 {
-    for (size_t i = 0; i < m->replay.heap->process_count; i++)
+    for (size_t i = 0; i < m->heap->process_count; i++)
         move_to(m, &m->tracks[i], UINT64_MAX);
-    heap_replay_end(&m->replay);
+    highest_start(&m->highest, m->count);
+    for (size_t i = 0; i < m->count; i++)
+        highest_set(&m->highest, i, m->at[i].most);
+    highest_settle(&m->highest);
 }
 
 uint64_t heap_moments_live(const struct heap_moments *m, uint64_t process, uint64_t time_ns)
@@ -104,17 +95,16 @@ uint64_t heap_moments_live(const struct heap_moments *m, uint64_t process, uint6
 uint64_t heap_moments_most(const struct heap_moments *m, uint64_t process, uint64_t from_ns,
                            uint64_t to_ns)
 {
-    uint64_t most = heap_moments_live(m, process, from_ns);
+    uint64_t live = heap_moments_live(m, process, from_ns);
+    uint64_t most = highest_of(&m->highest, find(m, process, from_ns), find(m, process, to_ns));
 
-    for (size_t i = find(m, process, from_ns);
-         i < m->count && m->at[i].process == process && m->at[i].time_ns < to_ns; i++)
-        most = m->at[i].most > most ? m->at[i].most : most;
-    return most;
+    return most > live ? most : live;
 }
 
 void heap_moments_free(struct heap_moments *m)
 {
     free(m->at);
     free(m->tracks);
+    highest_free(&m->highest);
     memset(m, 0, sizeof(*m));
 }

@@ -1,8 +1,10 @@
-/* heap_moments - the live heap of processes at given moments, and its largest between two of them. */
-#ifndef ANALYZE_HEAP_MOMENTS_H
-#define ANALYZE_HEAP_MOMENTS_H
+/* heap_moments - the live heap of processes at given moments, and its largest between two of them.
+ */
+#ifndef MODEL_HEAP_MOMENTS_H
+#define MODEL_HEAP_MOMENTS_H
 
-#include "analyze/heap_replay.h"
+#include "model/heap_replay.h"
+#include "model/highest.h"
 
 struct heap_moment_at { /* one that is asked for */
     uint64_t process, time_ns;
@@ -14,13 +16,13 @@ struct heap_moments { /* zeroed: empty */
     struct heap_moment_at *at;
     size_t count, room;
     struct heap_track_of *tracks; /* by place in heap.processes */
-    struct heap_replay replay;
+    struct heap *heap;
+    struct highest highest; /* `most` of each */
 };
 
-/* Ask for a moment; then sort, read all events of the trace, end. */
+/* Ask for moments; then take the events again by h->replay, end when they were. */
 void heap_moments_ask(struct heap_moments *m, uint64_t process, uint64_t time_ns);
-void heap_moments_begin(struct heap_moments *m, struct heap *h);
-void heap_moments_take(struct heap_moments *m, const struct trace_event *ev);
+void heap_moments_want(struct heap_moments *m, struct heap *h);
 void heap_moments_end(struct heap_moments *m);
 
 /* Both moments must have been asked for. */

@@ -3,12 +3,11 @@
  *
  * What a process holds goes with it when it ends.
  */
-#ifndef ANALYZE_HEAP_SERIES_H
-#define ANALYZE_HEAP_SERIES_H
+#ifndef MODEL_HEAP_SERIES_H
+#define MODEL_HEAP_SERIES_H
 
-#include "analyze/heap.h"
-#include "analyze/heap_replay.h"
 #include "base/intmap.h"
+#include "model/heap.h"
 
 #define HEAP_SERIES_STEPS 100
 
@@ -17,20 +16,26 @@ struct heap_series {
     const uint32_t *groups; /* by number of the stack */
     uint32_t count;         /* of groups */
     uint64_t from_ns, step_ns, to_ns;
-    struct heap_track **tracks; /* by group; the last is all of them */
-    struct heap_hold *holds;    /* what one process holds of one group */
+    struct heap_track *tracks; /* by group; the last is all of them */
+    struct heap_hold *holds;   /* what one process holds of one group */
     size_t hold_count, hold_room;
+    uint32_t
+        *firsts; /* by place of the process: 1 + that of its last hold, which leads to the others */
     struct intmap places;
-    struct heap_replay replay;
-    struct heap_process **ends; /* those that end, in order */
+    struct heap_series_info **infos; /* by process and number of the info */
+    struct heap_track *all;          /* the last of the tracks */
+    uint64_t next_end_ns;            /* of the first process that has not ended yet */
+    uint64_t time_ns;                /* of the event that is taken, */
+    int step;                        /* and the step that it is in */
+    struct heap_process **ends;      /* those that end, in order */
     size_t end_count, ended;
 };
 
-/* The heap was read; `groups` has a group below `count` for each stack, and outlives the series. */
-void heap_series_begin(struct heap_series *s, struct heap *h, const struct trace *t,
-                       const uint32_t *groups, uint32_t count);
-/* Take a BATCH, ALLOC or FREE; others are left alone. */
-void heap_series_take(struct heap_series *s, const struct trace_event *ev);
+/* The heap was read; `groups` has a group below `count` for each stack, and outlives the series;
+ * last_ns is when the trace ends. Takes the events again by h->replay; end it when they were.
+ */
+void heap_series_want(struct heap_series *s, struct heap *h, uint64_t last_ns,
+                      const uint32_t *groups, uint32_t count);
 void heap_series_end(struct heap_series *s);
 
 /* Of one group; `count`: of all. In the arena; NULL: it never held anything. */

@@ -1,9 +1,9 @@
 /* incident - see incident.h. */
-#include "analyze/incident.h"
+#include "model/incident.h"
 
 static const char *tail_of(struct run *r, const struct trace_event *ev)
 {
-    return ev->tail_bytes ? names_keep(&r->names, ev->tail, ev->tail_bytes) : NULL;
+    return ev->tail_bytes ? names_keep(r->names, ev->tail, ev->tail_bytes) : NULL;
 }
 
 void incident_alert(struct run *r, const struct trace_event *ev, const struct run_process *p)
@@ -11,7 +11,7 @@ void incident_alert(struct run *r, const struct trace_event *ev, const struct ru
     if (r->alert_count++ >= RUN_EVENTS_MOST)
         return;
     if (!r->alerts)
-        r->alerts = arena_alloc(r->names.arena, RUN_EVENTS_MOST * sizeof(*r->alerts));
+        r->alerts = arena_alloc(r->names->arena, RUN_EVENTS_MOST * sizeof(*r->alerts));
     r->alerts[r->alert_count - 1] = (struct run_alert){
         .time_ns = ev->time_ns,
         .metric = ev->alert.metric,
@@ -27,7 +27,7 @@ void incident_loss(struct run *r, const struct trace_event *ev, const struct run
     if (r->loss_count++ >= RUN_EVENTS_MOST)
         return;
     if (!r->losses)
-        r->losses = arena_alloc(r->names.arena, RUN_EVENTS_MOST * sizeof(*r->losses));
+        r->losses = arena_alloc(r->names->arena, RUN_EVENTS_MOST * sizeof(*r->losses));
     r->losses[r->loss_count - 1] = (struct run_loss){
         .time_ns = ev->time_ns,
         .count = ev->loss.count,

@@ -1,22 +1,15 @@
 /* leak_rows - see leak_rows.h. */
-#include "analyze/leak_rows.h"
+#include "model/leak_rows.h"
 
-#include "analyze/suppress.h"
-#include "analyze/trend.h"
+#include "model/leak_trend.h"
+#include "model/suppress.h"
 
-#define CHANCE_MOST 0.01
-
-#define LAST (HEAP_GROWTH_POINTS - 1)
-#define JUDGED (HEAP_GROWTH_POINTS / 3 - 1) /* the point at which the last two thirds begin */
-#define SIXTH (HEAP_GROWTH_POINTS * 5 / 6 - 1)
-#define JUDGED_POINTS (HEAP_GROWTH_POINTS - JUDGED)
-
-static uint64_t weight(const struct heap_stack *s)
+static uint64_t weight(const struct heap_stack_sum *s)
 {
     return s->at.bytes;
 }
 
-double leak_rows_freed_percent(const struct heap_stack *s)
+double leak_rows_freed_percent(const struct heap_stack_sum *s)
 {
     double all = (double)s->sums.allocated.milliblocks, alive = (double)s->at.milliblocks;
 
@@ -25,17 +18,11 @@ double leak_rows_freed_percent(const struct heap_stack *s)
 
 bool leak_rows_judge(const struct leak_rows *l, const struct heap_row *row, struct leak_verdict *v)
 {
-    struct heap_grown grown;
+    struct heap_grown where;
 
-    if (row == &l->rows.rest || !heap_growth_of(&l->growth, row, &grown))
+    if (row == &l->rows.rest || !heap_growth_of(&l->growth, row, &where))
         return false;
-    *v = (struct leak_verdict){.trend = LEAK_STEADY, .quarter = grown.quarter};
-    v->chance = trend_chance(grown.bytes + JUDGED, JUDGED_POINTS);
-    v->slope = trend_slope(grown.bytes + JUDGED, JUDGED_POINTS) * 1e9 / (double)grown.step_ns;
-    if (grown.bytes[LAST] > grown.bytes[SIXTH] && v->slope > 0 && v->chance <= CHANCE_MOST)
-        v->trend = LEAK_GROWING;
-    else if (leak_rows_freed_percent(&row->sum) < 50)
-        v->trend = grown.bytes[LAST] > grown.bytes[SIXTH] ? LEAK_UNCLEAR : LEAK_GREW_ONCE;
+    leak_trend(v, &l->growth, row, &where, leak_rows_freed_percent(&row->sum));
     return true;
 }
 
@@ -50,12 +37,41 @@ static void rank(struct heap_row *row, void *context)
     l->growing_stacks += row->rank != 0;
 }
 
-void leak_rows_read(struct leak_rows *l, struct heap *h, struct trace *t, struct suppress *suppress,
-                    uint64_t most)
+/* What is left out takes no part in growth. */
+static void leave_out(struct leak_rows *l, struct heap *h, struct suppress *suppress)
 {
-    *l = (struct leak_rows){.alive = heap_at_asked(h, t, HEAP_AT_WORKED)};
+    l->alive = heap_at_asked(h, HEAP_AT_WORKED);
     suppress_apply(suppress, h, &l->alive);
-    heap_growth_read(&l->growth, h, t);
+    if (!h->options.all_leaks)
+        known_leaks_apply(&l->known, h);
+}
+
+/* What lives at a moment that takes the events again is not known yet: then all stacks are
+ * followed.
+ */
+void leak_rows_want(struct leak_rows *l, struct recorded *r, struct suppress *suppress)
+{
+    struct heap *h = &r->heap;
+
+    *l = (struct leak_rows){0};
+    l->known_before = h->options.at == SELECTION_AT_DEFAULT || h->options.at == SELECTION_AT_END;
+    heap_want_asked(h, HEAP_AT_WORKED);
+    if (l->known_before)
+        leave_out(l, h, suppress);
+    heap_growth_want(&l->growth, r, !l->known_before);
+}
+
+void leak_rows_read(struct leak_rows *l, struct suppress *suppress, uint64_t most)
+{
+    struct heap *h = l->growth.heap;
+
+    if (l->known_before) {
+        heap_at_asked(h, HEAP_AT_WORKED);
+        heap_growth_keep(&l->growth);
+    } else {
+        leave_out(l, h, suppress);
+    }
+    l->reach_known = heap_reach_known(h);
     heap_rows_ranked(&l->rows, h, weight, most, rank, l);
 }
 

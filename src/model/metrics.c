@@ -1,21 +1,44 @@
 /* metrics - everything here is read off the table of metrics in trace/format.h. */
-#include "analyze/metrics.h"
+#include "model/metrics.h"
+#include "base/count.h"
 
 #include <stddef.h>
 
+static const struct range {
+    unsigned int first, count, place;
+} ranges[] = {
+#define X(whose, begin, end)                                                                       \
+    [TRACE_OF_##whose] = {begin, METRICS_OF_##whose,                                               \
+                          TRACE_OF_##whose == TRACE_OF_RUN ? METRICS_OF_PROCESS : 0},
+    TRACE_METRIC_RANGES(X)
+#undef X
+};
+
+/* A metric that no range has, or has with a gap before it, would be dropped without a word. */
+#define HAS(whose, metric)                                                                         \
+    (METRICS_IN(whose, metric) && (metric)-TRACE_FIRST_OF_##whose < METRICS_OF_##whose)
+#define X(name, number, text, unit, cumulative)                                                    \
+    _Static_assert(HAS(PROCESS, number) || HAS(MACHINE, number) || HAS(CGROUP, number) ||          \
+                       HAS(DEVICE, number) || HAS(RUN, number),                                    \
+                   text " has no place");
+TRACE_METRICS(X)
+#undef X
+#define X(whose, begin, end)                                                                       \
+    _Static_assert(METRICS_OF_##whose <= METRICS_ROOM, "a set has no room for " #whose);
+TRACE_METRIC_RANGES(X)
+#undef X
+_Static_assert(METRICS_ROOM <= 64, "`present` has a bit for each place");
+
+static bool is_in(const struct range *r, uint64_t metric)
+{
+    return metric >= r->first && metric - r->first < r->count;
+}
+
 unsigned int metrics_place(uint64_t metric)
 {
-    static const struct {
-        unsigned int first, count, at;
-    } ranges[] = {{0, METRICS_OF_PROCESS, 0},
-                  {64, 32, 0},
-                  {128, 32, 0},
-                  {160, 32, 0},
-                  {192, 16, METRICS_OF_PROCESS}};
-
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        if (metric >= ranges[i].first && metric - ranges[i].first < ranges[i].count)
-            return (unsigned int)(metric - ranges[i].first) + ranges[i].at;
+    for (int i = 0; i < COUNT(ranges); i++)
+        if (is_in(&ranges[i], metric))
+            return (unsigned int)metric - ranges[i].first + ranges[i].place;
     return METRICS_ROOM;
 }
 
@@ -23,16 +46,15 @@ bool metrics_belong(uint64_t subject, uint64_t metric)
 {
     switch (subject) {
     case TRACE_OF_RUN:
-        return metric < METRICS_OF_PROCESS || (metric >= 192 && metric < 208);
+        return is_in(&ranges[TRACE_OF_RUN], metric) || is_in(&ranges[TRACE_OF_PROCESS], metric);
     case TRACE_OF_PROCESS:
-        return metric < METRICS_OF_PROCESS;
     case TRACE_OF_MACHINE:
-        return metric >= 64 && metric < 96;
     case TRACE_OF_CGROUP:
-        return metric >= 128 && metric < 160;
     case TRACE_OF_DEVICE:
-        return metric >= 160 && metric < 192;
-    default:
+        return is_in(&ranges[subject], metric);
+    case TRACE_OF_DEVICE_USE:
+        return is_in(&ranges[TRACE_OF_DEVICE], metric);
+    default: /* a thread has no metrics yet; others are of a later version */
         return false;
     }
 }

@@ -1,17 +1,36 @@
 /* metrics - one value of each metric of one subject. */
-#ifndef ANALYZE_METRICS_H
-#define ANALYZE_METRICS_H
+#ifndef MODEL_METRICS_H
+#define MODEL_METRICS_H
 
 #include "trace/format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define METRICS_OF_PROCESS 24 /* metrics of a process are below this */
-#define METRICS_ROOM 40
+/* How many metrics each range has. */
+#define METRICS_IN(whose, number)                                                                  \
+    ((number) >= TRACE_FIRST_OF_##whose && (number) < TRACE_END_OF_##whose)
+enum {
+#define X(name, number, text, unit, cumulative) +METRICS_IN(PROCESS, number)
+    METRICS_OF_PROCESS = 1 TRACE_METRICS(X), /* with 0, which is none */
+#undef X
+#define X(name, number, text, unit, cumulative) +METRICS_IN(MACHINE, number)
+    METRICS_OF_MACHINE = 0 TRACE_METRICS(X),
+#undef X
+#define X(name, number, text, unit, cumulative) +METRICS_IN(CGROUP, number)
+    METRICS_OF_CGROUP = 0 TRACE_METRICS(X),
+#undef X
+#define X(name, number, text, unit, cumulative) +METRICS_IN(DEVICE, number)
+    METRICS_OF_DEVICE = 0 TRACE_METRICS(X),
+#undef X
+#define X(name, number, text, unit, cumulative) +METRICS_IN(RUN, number)
+    METRICS_OF_RUN = 0 TRACE_METRICS(X),
+#undef X
+    METRICS_ROOM = METRICS_OF_PROCESS + METRICS_OF_RUN
+};
 
-/* Metrics of a process take the first 24 places, those of the run alone the last 16; machine,
- * control group and device have a range of their own, so each needs a set of its own.
+/* Metrics of a process take the first places, those of the run alone the last; those of machine,
+ * control group and device take the first as well, so each needs a set of its own.
  */
 struct metrics {
     uint64_t value[METRICS_ROOM];

@@ -1,13 +1,15 @@
 /* names - texts are copied once, since the decoder's own buffer does not last. */
-#include "analyze/names.h"
+#include "model/names.h"
 
+#include "base/hash.h"
 #include "base/text.h"
+#include "model/allowed.h"
 
 #include <string.h>
 
 #define FACTS_MOST 256u
-#define TEXT_MOST ((size_t)256 << 20)
-#define TEXT_EACH 64 /* what a text costs beside its bytes */
+#define STRING_MOST ((size_t)64 << 10) /* of one that may be shown many times */
+#define TEXT_EACH 64                   /* what a text costs beside its bytes */
 
 struct names_fact {
     uint64_t subject, id;
@@ -18,7 +20,7 @@ const char *names_keep(struct names *n, const void *bytes, size_t len)
 {
     char *text;
 
-    if (n->used + len + TEXT_EACH > TEXT_MOST)
+    if (n->used + len + TEXT_EACH > ALLOWED_TEXT(n->file_bytes))
         return NULL;
     n->used += len + TEXT_EACH;
     text = arena_strndup(n->arena, bytes, len);
@@ -28,9 +30,33 @@ const char *names_keep(struct names *n, const void *bytes, size_t len)
     return text;
 }
 
+/* Does it read as these bytes would? */
+static bool reads_as(const char *text, const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != (bytes[i] ? bytes[i] : ' '))
+            return false;
+    return !text[len];
+}
+
+/* Of two texts with one hash, the second is kept each time: nobody shall make this a search. */
+static const char *keep_once(struct names *n, const void *bytes, size_t len)
+{
+    uint64_t hash = hash_bytes(HASH_START, bytes, len), known;
+    const char *text;
+
+    if (intmap_get(&n->known, hash, &known) && reads_as((const char *)(uintptr_t)known, bytes, len))
+        return (const char *)(uintptr_t)known;
+    text = names_keep(n, bytes, len);
+    if (text)
+        intmap_put(&n->known, hash, (uint64_t)(uintptr_t)text);
+    return text;
+}
+
 void names_string(struct names *n, const struct trace_event *ev)
 {
-    const char *text = names_keep(n, ev->tail, ev->tail_bytes);
+    size_t len = ev->tail_bytes < STRING_MOST ? ev->tail_bytes : STRING_MOST;
+    const char *text = keep_once(n, ev->tail, len);
 
     if (text)
         intmap_put(&n->strings, ev->string.string, (uint64_t)(uintptr_t)text);
@@ -38,22 +64,25 @@ void names_string(struct names *n, const struct trace_event *ev)
 
 const char *names_get(const struct names *n, uint64_t string)
 {
+    const struct intmap *strings = n->texts ? &n->texts->strings : &n->strings;
     uint64_t text;
 
-    return string && intmap_get(&n->strings, string, &text) ? (const char *)(uintptr_t)text : NULL;
+    return string && intmap_get(strings, string, &text) ? (const char *)(uintptr_t)text : NULL;
 }
 
-void names_seal(struct names *n)
+void names_free(struct names *n)
 {
     intmap_free(&n->strings);
+    intmap_free(&n->known);
+    *n = (struct names){.arena = n->arena, .file_bytes = n->file_bytes};
 }
 
 void names_fact(struct names *n, const struct trace_event *ev)
 {
     const char *key = names_get(n, ev->fact.key), *text;
 
-    if (!key || n->fact_count == FACTS_MOST)
-        return;
+    if (!key || n->fact_count == FACTS_MOST || ev->fact.subject == TRACE_OF_MODULE)
+        return; /* those of modules are kept by frames */
     text = names_keep(n, ev->tail, ev->tail_bytes);
     if (!text)
         return;

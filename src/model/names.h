@@ -1,8 +1,8 @@
 /* names - the texts of a trace: strings by number, and facts by key. What one trace may hold in all
  * has a limit; what is above it reads as absent.
  */
-#ifndef ANALYZE_NAMES_H
-#define ANALYZE_NAMES_H
+#ifndef MODEL_NAMES_H
+#define MODEL_NAMES_H
 
 #include "base/arena.h"
 #include "base/intmap.h"
@@ -12,20 +12,23 @@ struct names_fact;
 
 struct names { /* zeroed but for its arena: empty */
     struct arena *arena;
+    const struct names *texts; /* whose strings are used; NULL: its own */
     struct intmap strings;
+    struct intmap known; /* hash of a string's bytes -> its text */
     struct names_fact *facts;
     size_t fact_count, used; /* bytes of text */
+    uint64_t file_bytes;     /* of the trace: allowed.h measures by it */
 };
 
 /* A copy; words that NUL separates are joined by spaces. NULL: too much text. */
 const char *names_keep(struct names *n, const void *bytes, size_t len);
 
-/* Take a STRING or a FACT. */
+/* Take a STRING or a FACT. Equal strings are one text: its place stands for it. */
 void names_string(struct names *n, const struct trace_event *ev);
 void names_fact(struct names *n, const struct trace_event *ev);
 
-/* Every STRING was read: forget their numbers (their texts stay). */
-void names_seal(struct names *n);
+/* Forget the numbers of strings; their texts stay. */
+void names_free(struct names *n);
 
 /* NULL where it is absent. */
 const char *names_get(const struct names *n, uint64_t string);

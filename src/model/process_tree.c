@@ -1,5 +1,5 @@
 /* process_tree - no recursion: a hostile trace can nest processes as deep as it likes. */
-#include "analyze/process_tree.h"
+#include "model/process_tree.h"
 
 #include "base/memory.h"
 
@@ -59,6 +59,8 @@ void process_tree_choose(struct run *r, size_t most)
 
     if (bytes)
         memcpy(order, r->processes, bytes);
+    for (size_t i = 0; i < r->process_count; i++)
+        order[i]->shown = false;
     memory_sort(order, r->process_count, sizeof(*order), by_peak);
     for (size_t i = 0; i < r->process_count && most; i++) {
         size_t n = missing(order[i], most);
@@ -90,12 +92,12 @@ const char *process_tree_end(struct arena *a, const struct run_process *p)
     case TRACE_END_SIGNALED:
         return signaled(a, p->status);
     case TRACE_END_EXECED:
-        return "went on by exec";
+        return "became another program (exec)";
     case TRACE_END_OUTLIVED:
         return "outlived the recording";
     case TRACE_END_OOM:
         return "killed, out of memory";
     default:
-        return "gone, not seen how";
+        return "ended unseen";
     }
 }

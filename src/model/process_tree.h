@@ -1,9 +1,8 @@
 /* process_tree - the processes of a run in the order of their tree, and how each is told. */
-#ifndef ANALYZE_PROCESS_TREE_H
-#define ANALYZE_PROCESS_TREE_H
+#ifndef MODEL_PROCESS_TREE_H
+#define MODEL_PROCESS_TREE_H
 
-#include "analyze/run.h"
-#include "analyze/table.h"
+#include "model/run.h"
 
 /* The next process, children under their parents; NULL: the end. Begin with run.roots. */
 struct run_process *process_tree_next(const struct run_process *p);

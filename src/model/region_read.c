@@ -1,11 +1,11 @@
 /* region_read - see region_read.h. CPU samples are kept per thread in the order of time with their
  * running sums, so a span's share is the difference of two of them.
  */
-#include "analyze/region_read.h"
+#include "model/region_read.h"
 
-#include "analyze/heap_moments.h"
-#include "analyze/heap_pass.h"
 #include "base/memory.h"
+#include "base/search.h"
+#include "model/allowed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,28 +14,20 @@
 #define SAMPLES_MOST ((size_t)1 << 24)
 #define POINTS_MOST ((size_t)1 << 22)
 
-static void *grow(void *array, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room ? *room * 2 : 256;
-    return memory_resize(array, *room * size);
-}
-
 /* Reading */
 
-static void take_begin(struct region_list *l, const struct heap *h, const struct trace_event *ev)
+static void take_begin(struct region_list *l, const struct trace_event *ev)
 {
     uint64_t parent = 0;
 
-    if (l->count == SPANS_MOST || !ev->region.region) {
+    if (l->count == SPANS_MOST || l->count >= l->most || !ev->region.region) {
         l->left_out++;
         return;
     }
     intmap_get(&l->places, ev->region.parent, &parent);
-    l->spans = grow(l->spans, l->count, &l->room, sizeof(*l->spans));
+    memory_fit(l->spans, l->room, l->count + 1);
     l->spans[l->count++] = (struct region_span){
-        .name = names_get(&h->frames.names, ev->region.name),
+        .name = names_get(l->names, ev->region.name),
         .thread = ev->region.thread,
         .parent = parent,
         .from_ns = ev->time_ns,
@@ -61,21 +53,21 @@ static void take_end(struct region_list *l, const struct trace_event *ev)
 static void take_cpu(struct region_list *l, const struct trace_event *ev)
 {
     l->cpu_known = true;
-    if (l->sample_count == SAMPLES_MOST)
+    if (l->sample_count == SAMPLES_MOST || l->sample_count >= l->most)
         return;
-    l->samples = grow(l->samples, l->sample_count, &l->sample_room, sizeof(*l->samples));
+    memory_fit(l->samples, l->sample_room, l->sample_count + 1);
     l->samples[l->sample_count++] = (struct region_sample){
         .thread = ev->cpu.thread, .time_ns = ev->time_ns, .ns = ev->cpu.ns};
 }
 
-static void on_tick(const struct run *r, uint64_t time_ns, void *context)
+void region_tick(const struct run *r, uint64_t time_ns, void *context)
 {
     struct region_list *l = context;
     uint64_t rss;
 
     if (l->point_count == POINTS_MOST || !run_tree(r, METRIC_RSS, &rss))
         return;
-    l->points = grow(l->points, l->point_count, &l->point_room, sizeof(*l->points));
+    memory_fit(l->points, l->point_room, l->point_count + 1);
     l->points[l->point_count++] = (struct region_point){time_ns, rss};
 }
 
@@ -107,17 +99,10 @@ static void sum_up(struct region_list *l)
 /* How many samples are not after this moment of this thread. */
 static size_t samples_until(const struct region_list *l, uint64_t thread, uint64_t time_ns)
 {
-    size_t low = 0, high = l->sample_count;
+    size_t low = 0;
     const struct region_sample key = {.thread = thread, .time_ns = time_ns};
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (by_thread_and_time(&l->samples[middle], &key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, l->sample_count, i, by_thread_and_time(&l->samples[i], &key) <= 0);
     return low;
 }
 
@@ -138,32 +123,35 @@ static void add_cpu(const struct region_list *l, struct region_span *s)
 /* The last point that is not after the time; NULL: none. */
 static const struct region_point *point_at(const struct region_list *l, uint64_t time_ns)
 {
-    size_t low = 0, high = l->point_count;
+    size_t low = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (l->points[middle].time_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    SEARCH(low, l->point_count, i, l->points[i].time_ns <= time_ns);
     return low ? &l->points[low - 1] : NULL;
 }
 
-/* Known where a sample was taken inside, else nothing was seen of it. */
+bool region_rss(const struct region_list *l, uint64_t from_ns, uint64_t to_ns,
+                struct region_rss *out)
+{
+    const struct region_point *before = point_at(l, from_ns), *after = point_at(l, to_ns);
+    size_t first = before ? (size_t)(before - l->points) + 1 : 0;
+
+    *out = (struct region_rss){0};
+    if (!after || after == before)
+        return false;
+    out->before = before ? before->rss : after->rss;
+    out->after = after->rss;
+    out->most = highest_of(&l->highest, first, (size_t)(after - l->points) + 1);
+    return true;
+}
+
 static void add_rss(const struct region_list *l, struct region_span *s)
 {
-    const struct region_point *before = point_at(l, s->from_ns), *after = point_at(l, s->to_ns);
-    const struct region_point *p = before ? before + 1 : l->points;
+    struct region_rss rss;
 
-    if (!after || after == before)
-        return;
-    s->rss_known = true;
-    s->rss_before = before ? before->rss : after->rss;
-    s->rss_after = after->rss;
-    for (; p <= after; p++)
-        s->rss_most = p->rss > s->rss_most ? p->rss : s->rss_most;
+    s->rss_known = region_rss(l, s->from_ns, s->to_ns, &rss);
+    s->rss_before = rss.before;
+    s->rss_after = rss.after;
+    s->rss_most = rss.most;
 }
 
 static uint64_t process_of(const struct heap *h, uint64_t thread)
@@ -173,64 +161,71 @@ static uint64_t process_of(const struct heap *h, uint64_t thread)
     return p ? p->number : 0;
 }
 
-/* The heap of each span's own process. Reads the trace. */
-static void add_heap(struct region_list *l, struct heap *h, struct trace *t)
+void region_want_heap(struct region_list *l, struct heap *h)
 {
-    struct heap_moments m = {0};
-    struct trace_event ev;
-
+    heap_moments_free(&l->moments);
     for (size_t i = 0; i < l->count; i++) {
         struct region_span *s = &l->spans[i];
 
         s->process = process_of(h, s->thread);
         if (!s->to_ns || !s->process)
             continue;
-        heap_moments_ask(&m, s->process, s->from_ns);
-        heap_moments_ask(&m, s->process, s->to_ns);
+        heap_moments_ask(&l->moments, s->process, s->from_ns);
+        heap_moments_ask(&l->moments, s->process, s->to_ns);
     }
-    heap_moments_begin(&m, h);
-    trace_rewind(t, 0, UINT64_MAX);
-    while (m.count && trace_next(t, &ev))
-        heap_moments_take(&m, &ev);
-    heap_moments_end(&m);
+    heap_moments_want(&l->moments, h);
+}
+
+void region_add_heap(struct region_list *l)
+{
+    heap_moments_end(&l->moments);
     for (size_t i = 0; i < l->count; i++) {
         struct region_span *s = &l->spans[i];
 
         if (!s->to_ns || !s->process)
             continue;
         s->heap_known = true;
-        s->heap_before = heap_moments_live(&m, s->process, s->from_ns);
-        s->heap_after = heap_moments_live(&m, s->process, s->to_ns);
-        s->heap_most = heap_moments_most(&m, s->process, s->from_ns, s->to_ns);
+        s->heap_before = heap_moments_live(&l->moments, s->process, s->from_ns);
+        s->heap_after = heap_moments_live(&l->moments, s->process, s->to_ns);
+        s->heap_most = heap_moments_most(&l->moments, s->process, s->from_ns, s->to_ns);
     }
-    heap_moments_free(&m);
 }
 
-void region_read(struct region_list *l, struct heap *h, struct arena *arena, struct trace *t,
-                 const struct question_options *o)
+void region_start(struct region_list *l, const struct names *names, const struct selection *o)
 {
-    struct trace_event ev;
+    *l = (struct region_list){
+        .names = names,
+        .from_ns = o->from_ns,
+        .to_ns = o->to_ns ? o->to_ns : UINT64_MAX,
+        .most = ALLOWED_THINGS(names->file_bytes),
+    };
+}
 
-    memset(l, 0, sizeof(*l));
-    heap_read(h, arena, t, o, on_tick, l);
-    trace_rewind(t, o->from_ns, o->to_ns ? o->to_ns : UINT64_MAX);
-    while (trace_next(t, &ev)) {
-        if (ev.kind == TRACE_REGION)
-            take_begin(l, h, &ev);
-        else if (ev.kind == TRACE_REGION_END)
-            take_end(l, &ev);
-        else if (ev.kind == TRACE_CPU)
-            take_cpu(l, &ev);
-    }
+void region_take(struct region_list *l, const struct trace_event *ev)
+{
+    if (ev->time_ns < l->from_ns || ev->time_ns > l->to_ns)
+        return;
+    if (ev->kind == TRACE_REGION)
+        take_begin(l, ev);
+    else if (ev->kind == TRACE_REGION_END)
+        take_end(l, ev);
+    else if (ev->kind == TRACE_CPU)
+        take_cpu(l, ev);
+}
+
+void region_end(struct region_list *l)
+{
     sum_up(l);
+    highest_start(&l->highest, l->point_count);
+    for (size_t i = 0; i < l->point_count; i++)
+        highest_set(&l->highest, i, l->points[i].rss);
+    highest_settle(&l->highest);
     for (size_t i = 0; i < l->count; i++) {
         if (!l->spans[i].to_ns)
             continue;
         add_cpu(l, &l->spans[i]);
         add_rss(l, &l->spans[i]);
     }
-    if (h->any)
-        add_heap(l, h, t);
 }
 
 void region_list_free(struct region_list *l)
@@ -238,5 +233,8 @@ void region_list_free(struct region_list *l)
     free(l->spans);
     free(l->samples);
     free(l->points);
+    highest_free(&l->highest);
     intmap_free(&l->places);
+    heap_moments_free(&l->moments);
+    *l = (struct region_list){0};
 }

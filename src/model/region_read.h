@@ -1,9 +1,10 @@
 /* region_read - the named spans of a trace, each with what happened in it. */
-#ifndef ANALYZE_REGION_READ_H
-#define ANALYZE_REGION_READ_H
+#ifndef MODEL_REGION_READ_H
+#define MODEL_REGION_READ_H
 
-#include "analyze/heap.h"
 #include "base/intmap.h"
+#include "model/heap_moments.h"
+#include "model/highest.h"
 
 struct region_span {
     const char *name;
@@ -21,6 +22,7 @@ struct region_span {
 struct region_list {
     struct region_span *spans; /* in the order of their beginnings in the trace */
     size_t count, room;
+    uint64_t most;     /* of them, and of samples */
     uint64_t left_out; /* above the limit of this reader */
     bool cpu_known;    /* the trace has CPU samples at all */
     struct intmap places;
@@ -33,11 +35,32 @@ struct region_list {
         uint64_t time_ns, rss;
     } * points;
     size_t point_count, point_room;
+    struct highest highest; /* of the points */
+    uint64_t from_ns, to_ns;
+    const struct names *names;
+    struct heap_moments moments;
 };
 
-/* Reads the trace three times. `h` is filled as heap_read does it. */
-void region_read(struct region_list *l, struct heap *h, struct arena *arena, struct trace *t,
-                 const struct question_options *o);
+/* Take a REGION, REGION_END or CPU of the stretch; others are left alone. `names` has the strings.
+ */
+void region_start(struct region_list *l, const struct names *names, const struct selection *o);
+void region_take(struct region_list *l, const struct trace_event *ev);
+/* Of a run: its resident memory over time; the context is the list. */
+run_tick region_tick;
+/* All was taken. */
+void region_end(struct region_list *l);
+
+/* The heap of each span's own process takes the events again, by h->replay; add it when they were.
+ */
+void region_want_heap(struct region_list *l, struct heap *h);
+void region_add_heap(struct region_list *l);
+struct region_rss { /* of the tree, as sampled */
+    uint64_t before, after, most;
+};
+
+/* Known where a sample was taken between, else nothing was seen of it: false. */
+bool region_rss(const struct region_list *l, uint64_t from_ns, uint64_t to_ns,
+                struct region_rss *out);
 void region_list_free(struct region_list *l);
 
 #endif

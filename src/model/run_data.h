@@ -1,23 +1,14 @@
-/* run - a recording of `tidemark run`, read in one pass: its processes, and the state of the tree
- * and of the machine at every tick.
- *
- * Nothing is kept per sample. While it reads, `struct run` is the state at that moment, and the
- * caller's function is called once per tick; afterwards it is the state at the end. So memory grows
- * with the number of processes, and that number has a limit too.
- *
- * A tick is a sample of the whole run that has its resident memory. It is handed out when the
- * first later event or the end of a process arrives, so every sample with the same time belongs
- * to it, in any order.
- */
-#ifndef ANALYZE_RUN_H
-#define ANALYZE_RUN_H
+/* run_data - what is known of a run while it is read, and afterwards: see run.h. */
+#ifndef MODEL_RUN_DATA_H
+#define MODEL_RUN_DATA_H
 
-#include "analyze/metrics.h"
-#include "analyze/names.h"
-#include "analyze/unrecorded.h"
-#include "base/arena.h"
-#include "base/err.h"
+#include "model/lacking.h"
+#include "model/metrics.h"
+#include "model/names.h"
+#include "model/unrecorded.h"
 #include "trace/read.h"
+
+#define RUN_EVENTS_MOST 1000
 
 struct run_process {
     uint64_t number; /* in the trace */
@@ -33,6 +24,7 @@ struct run_process {
     struct metrics most;          /* the largest ever seen */
     const char *unrecorded; /* why nothing was recorded from inside; NULL: it was, or not asked */
     bool recorded;          /* from inside: it had a thread there */
+    struct lacking lacking; /* of what it did */
     size_t place;           /* in run.processes */
     int depth;              /* in the tree */
     bool shown;             /* for the caller */
@@ -51,15 +43,31 @@ struct run_loss {
     const char *reason;
 };
 
+struct run_range { /* of what was read; count 0: it never was */
+    uint64_t least, most, count;
+    double sum;
+};
+
 struct run_device {
     uint64_t number;
-    const char *name, *vendor;
-    struct metrics most;
+    const char *name, *vendor, *id, *label, *way, *note; /* may be NULL */
+    struct metrics now, most;
+    uint64_t readings; /* so far: whoever listens to ticks sees by it what is new */
+    struct run_range used, reserved, busy;
+    struct run_range ours, rest; /* of used: by the recorded processes, and by all others */
+};
+
+struct run_device_use { /* by one process */
+    const struct run_device *device;
+    const struct run_process *process;
+    struct run_range used, busy;
+    uint64_t shared; /* the most; UINT64_MAX: not known */
 };
 
 struct run {
     const struct trace_header *header; /* the trace's */
-    struct names names;
+    struct names *names;               /* its facts, with the strings of the trace */
+    struct names own;
 
     struct run_process **processes; /* in the order in which they came to be */
     size_t process_count;
@@ -81,35 +89,23 @@ struct run {
     struct run_alert *alerts; /* the first RUN_EVENTS_MOST of them */
     struct run_loss *losses;
     uint64_t alert_count, loss_count;
+    uint64_t torn; /* stacks without their Python lines: every sum has them */
+    uint64_t late; /* looks at the processes that were left out: others came later than asked for */
     struct run_device **devices;
     size_t device_count;
+    struct run_device_use **uses;
+    size_t use_count, use_room;
 
-    bool exact, sampled;          /* allocations of these sorts are in it */
+    bool of_space;                   /* allocations are those of another space than the host's */
+    bool exact, sampled;             /* allocations of these kinds are in it */
+    struct lacking lacking;          /* what numbers of allocations may lack */
+    uint64_t whole_from, whole_most; /* blocks of so many bytes and more were each recorded, at the
+                                        worst of so many; 0: that was not asked for */
     uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
     struct unrecorded unread;     /* Python that is not read */
     const char *health;           /* what the trace lacks, in one line; NULL: nothing */
     struct run_state *state;
 };
-
-#define RUN_EVENTS_MOST 1000
-
-typedef void run_tick(const struct run *r, uint64_t time_ns, void *context);
-
-/* Read the whole trace into *r, which lives in `arena` and refers to `t`. `tick` may be NULL.
- * A trace that lacks something is no error: r->health says what.
- */
-void run_read(struct run *r, struct arena *arena, struct trace *t, run_tick *tick, void *context);
-
-/* Of the tree now: what the recorder summed, else the sum over the processes. */
-bool run_tree(const struct run *r, enum trace_metric metric, uint64_t *value);
-/* At the end: the recorder's own total, else the sum over the processes during the recording. */
-bool run_total(const struct run *r, enum trace_metric metric, uint64_t *value);
-/* What the recorder measured; else from the first process to the end of the last, or to where the
- * trace ends if one still ran.
- */
-uint64_t run_duration(const struct run *r);
-/* What a process has used of a counter in this incarnation and during the recording. */
-bool run_own(const struct run_process *p, enum trace_metric metric, uint64_t *value);
 
 #endif

@@ -1,5 +1,6 @@
 /* scope - see scope.h. */
-#include "analyze/scope.h"
+#include "model/scope.h"
+#include "base/count.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -116,118 +117,6 @@ static enum scope_kind of_folders(const char *path)
     return SCOPE_OWN;
 }
 
-/* ---- the command line ---- */
-
-static const char *next_word(const char *text)
-{
-    text += strcspn(text, " ");
-    return text + strspn(text, " ");
-}
-
-struct program { /* what a command line of an interpreter runs; each may be NULL */
-    const char *script, *module;
-    bool text; /* -c */
-};
-
-/* One word of options; true: it was the last before the program's own. */
-static bool take_option(struct program *p, const char **at)
-{
-    const char *word = *at + 1;
-
-    for (; *word && *word != ' '; word++) {
-        bool attached = word[1] && word[1] != ' ';
-
-        if (*word == 'c')
-            return p->text = true;
-        if (*word == 'm') {
-            p->module = attached ? word + 1 : next_word(*at);
-            return true;
-        }
-        if (*word == 'W' || *word == 'X') {
-            if (!attached)
-                *at = next_word(*at);
-            return false;
-        }
-    }
-    return false;
-}
-
-static struct program program_of(const char *command)
-{
-    struct program p = {0};
-
-    for (const char *at = next_word(command); *at; at = next_word(at)) {
-        if (*at != '-') {
-            p.script = at;
-            return p;
-        }
-        if (starts(at, "--check-hash-based-pycs "))
-            at = next_word(at);
-        else if (at[1] != '-' && take_option(&p, &at))
-            return p;
-    }
-    return p;
-}
-
-/* Does the command go on with the path, or with the end of it? A relative one is not known whole. */
-static bool names_path(const char *script, const char *file)
-{
-    while (starts(script, "./") || starts(script, "../"))
-        script += strspn(script, ".") + 1;
-    for (const char *end = file; end; end = strchr(end, '/') ? strchr(end, '/') + 1 : NULL) {
-        size_t n = strlen(end);
-
-        if (n && strncmp(script, end, n) == 0 && (script[n] == '\0' || script[n] == ' '))
-            return true;
-    }
-    return false;
-}
-
-/* Is it a/b.py or a/b/__main__.py of the module a.b? */
-static bool names_module(const char *module, const char *file)
-{
-    size_t n = strcspn(module, " "), length = strlen(file), bare;
-    const char *end;
-
-    if (ends(file, "/__main__.py"))
-        bare = length - strlen("/__main__.py");
-    else if (ends(file, ".py"))
-        bare = length - strlen(".py");
-    else
-        return false;
-    if (bare < n + 1 || file[bare - n - 1] != '/')
-        return false;
-    end = file + bare - n;
-    for (size_t i = 0; i < n; i++)
-        if (end[i] != (module[i] == '.' ? '/' : module[i]))
-            return false;
-    return true;
-}
-
-static bool is_program(const struct scope *s, const char *file)
-{
-    for (size_t i = 0; i < s->program_count; i++)
-        if (strcmp(s->programs[i], file) == 0)
-            return true;
-    for (size_t i = 0; i < s->command_count; i++) {
-        struct program p = program_of(s->commands[i]);
-
-        if ((p.script && names_path(p.script, file)) || (p.module && names_module(p.module, file)))
-            return true;
-    }
-    return false;
-}
-
-static bool is_typed(const struct scope *s, const char *file)
-{
-    if (starts(file, "<stdin") || starts(file, "<ipython-input") || starts(file, "<python-input"))
-        return true;
-    for (size_t i = 0; starts(file, "<string>") && i < s->command_count; i++)
-        if (program_of(s->commands[i]).text)
-            return true;
-    return false;
-}
-
 /* ---- rules ---- */
 
 bool scope_matches(const char *pattern, const char *path)
@@ -266,41 +155,64 @@ static enum scope_kind apply(const struct scope *s, const char *file, enum scope
     return r->all ? SCOPE_OWN : kind;
 }
 
-static const char **add_text(struct arena *a, const char **list, size_t *count, const char *text)
-{
-    list = arena_grow(a, list, *count * sizeof(*list), (*count + 1) * sizeof(*list));
-    list[(*count)++] = text;
-    return list;
-}
-
 void scope_command(struct scope *s, const char *command)
 {
-    for (size_t i = 0; i < s->command_count; i++)
-        if (strcmp(s->commands[i], command) == 0)
-            return;
-    s->commands = add_text(s->arena, s->commands, &s->command_count, command);
+    scope_programs_command(&s->programs, command);
 }
 
 void scope_program(struct scope *s, const char *file)
 {
-    if (!is_program(s, file))
-        s->programs = add_text(s->arena, s->programs, &s->program_count, file);
+    scope_programs_file(&s->programs, file);
+}
+
+static bool is_root(const struct scope *s, const char *path, size_t n)
+{
+    for (size_t i = 0; i < s->root_count; i++)
+        if (strlen(s->roots[i]) == n + 1 && strncmp(s->roots[i], path, n) == 0)
+            return true;
+    return false;
+}
+
+/* PREFIX of PREFIX/lib/python3.11/site-packages/... */
+static void learn_prefix(struct scope *s, const char *file)
+{
+    const char *lib = of_folders(file) == SCOPE_PACKAGES ? strstr(file, "/lib/python") : NULL;
+
+    if (!lib || s->prefix_count == SCOPE_PREFIXES_MOST)
+        return;
+    for (size_t i = 0; i < s->prefix_count; i++)
+        if (strlen(s->prefixes[i]) == (size_t)(lib - file) &&
+            strncmp(s->prefixes[i], file, (size_t)(lib - file)) == 0)
+            return;
+    s->prefixes[s->prefix_count++] = arena_printf(s->arena, "%.*s", (int)(lib - file), file);
 }
 
 void scope_learn(struct scope *s, const char *file)
 {
     static const char *const signs[] = {"/encodings/__init__.py", "/_collections_abc.py"};
 
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+    for (int i = 0; i < COUNT(signs); i++) {
         size_t n = strlen(file) - strlen(signs[i]);
 
-        if (ends(file, signs[i]) && n)
-            s->roots = add_text(s->arena, s->roots, &s->root_count,
-                                arena_printf(s->arena, "%.*s/", (int)n, file));
+        if (ends(file, signs[i]) && n && s->root_count < SCOPE_ROOTS_MOST && !is_root(s, file, n))
+            s->roots[s->root_count++] = arena_printf(s->arena, "%.*s/", (int)n, file);
     }
+    learn_prefix(s, file);
 }
 
-enum scope_kind scope_of_python(const struct scope *s, const char *file)
+void scope_free(struct scope *s)
+{
+    scope_programs_free(&s->programs);
+}
+
+static bool is_typed(const struct scope *s, const char *file)
+{
+    return starts(file, "<stdin") || starts(file, "<ipython-input") ||
+           starts(file, "<python-input") || (starts(file, "<string>") && s->programs.text);
+}
+
+/* As far as the path says it. */
+static enum scope_kind of_path(const struct scope *s, const char *file)
 {
     enum scope_kind kind;
 
@@ -313,12 +225,49 @@ enum scope_kind scope_of_python(const struct scope *s, const char *file)
     for (size_t i = 0; kind == SCOPE_OWN && i < s->root_count; i++)
         if (starts(file, s->roots[i]) && in_library(file + strlen(s->roots[i])))
             kind = SCOPE_LIBRARY;
-    if (kind != SCOPE_OWN && *file != '<' && is_program(s, file))
+    return kind;
+}
+
+/* PREFIX/bin/tool, where packages are installed in PREFIX/lib: what pip makes to start one of them.
+ */
+static bool is_console_script(const struct scope *s, const char *file)
+{
+    const char *base = strrchr(file, '/');
+    size_t n = base ? (size_t)(base - file) : 0;
+
+    if (n < 4 || strncmp(base - 4, "/bin", 4) != 0)
+        return false;
+    for (size_t i = 0; i < s->prefix_count; i++)
+        if (strlen(s->prefixes[i]) == n - 4 && strncmp(s->prefixes[i], file, n - 4) == 0)
+            return true;
+    return false;
+}
+
+bool scope_is_library(const struct scope *s, const char *file)
+{
+    return of_path(s, file) == SCOPE_LIBRARY;
+}
+
+void scope_settle(struct scope *s, const char *file)
+{
+    if (of_path(s, file) == SCOPE_OWN &&
+        !(is_console_script(s, file) && scope_programs_has(&s->programs, file)))
+        s->others = true;
+}
+
+enum scope_kind scope_of_python(const struct scope *s, const char *file)
+{
+    enum scope_kind kind = of_path(s, file);
+    bool starts_it = *file != '<' && scope_programs_has(&s->programs, file);
+
+    if (starts_it && kind == SCOPE_OWN && s->others && is_console_script(s, file))
+        kind = SCOPE_PACKAGES;
+    if (starts_it && kind != SCOPE_OWN && !s->others)
         kind = SCOPE_OWN;
     return apply(s, file, kind);
 }
 
-static bool is_system_module(const char *module)
+bool scope_is_system(const char *module)
 {
     static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
     const char *base = strrchr(module, '/');
@@ -329,7 +278,7 @@ static bool is_system_module(const char *module)
     if (starts(base, "libpython") || is_python_folder(base, strlen(base)) ||
         strstr(module, "/lib-dynload/") || of_folders(module) != SCOPE_OWN)
         return true;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+    for (int i = 0; i < COUNT(folders); i++)
         if (starts(module, folders[i]) && (starts(base, "lib") || starts(base, "ld-")))
             return true;
     return false;
@@ -337,7 +286,7 @@ static bool is_system_module(const char *module)
 
 enum scope_kind scope_of_native(const struct scope *s, const char *file, const char *module)
 {
-    bool own = file && !(module && is_system_module(module)) && !starts(file, "/usr/include/") &&
+    bool own = file && !(module && scope_is_system(module)) && !starts(file, "/usr/include/") &&
                !starts(file, "/usr/lib/");
 
     return file ? apply(s, file, own ? SCOPE_OWN : SCOPE_NATIVE) : SCOPE_NATIVE;
@@ -352,6 +301,8 @@ const char *scope_text(enum scope_kind kind)
         "(code without a file)",
         "(native code without a line of the program)",
         "(code that was not asked for)",
+        "(worker threads)",
+        "(threads without work)",
     };
 
     return texts[kind];

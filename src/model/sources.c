@@ -1,11 +1,14 @@
 /* sources - see sources.h. Lines and bytes come from a file, and have limits. */
-#include "analyze/sources.h"
+#include "model/sources.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "model/allowed.h"
 
 #include <string.h>
 
 #define FILES_MOST 65536
 #define LINES_MOST ((uint64_t)1 << 22)
-#define BYTES_MOST ((size_t)256 << 20)
 
 struct sources_file {
     const char *path;
@@ -18,17 +21,12 @@ static struct sources_file *file_of(struct sources *s, const struct names *names
     const char *path = names_get(names, number);
     uint64_t place;
 
-    if (intmap_get(&s->places, number, &place))
+    if (intmap_get(&s->places, (uintptr_t)path, &place))
         return &s->files[place];
     if (!path || s->count == FILES_MOST)
         return NULL;
-    if (s->count == s->room) {
-        size_t room = s->room ? s->room * 2 : 16, each = sizeof(*s->files);
-
-        s->files = arena_grow(s->arena, s->files, s->room * each, room * each);
-        s->room = room;
-    }
-    intmap_put(&s->places, number, s->count);
+    arena_fit(s->arena, s->files, s->room, s->count + 1);
+    intmap_put(&s->places, (uintptr_t)path, s->count);
     s->files[s->count].path = path;
     return &s->files[s->count++];
 }
@@ -39,7 +37,7 @@ void sources_take(struct sources *s, const struct names *names, const struct tra
     struct sources_file *f;
 
     if (ev->kind != TRACE_SOURCE || !line || line > LINES_MOST ||
-        s->bytes + ev->tail_bytes > BYTES_MOST)
+        s->bytes + ev->tail_bytes > ALLOWED_TEXT(names->file_bytes))
         return;
     f = file_of(s, names, ev->source.file);
     if (!f)
@@ -57,24 +55,45 @@ void sources_take(struct sources *s, const struct names *names, const struct tra
     f->lines = line > f->lines ? line : f->lines;
 }
 
-static bool lists(const char *changed, const char *path)
+/* The paths that are one line each of this text, as a set of their hashes. */
+static struct intmap lines_of(const char *text)
 {
-    size_t n = strlen(path);
+    struct intmap set = {0};
 
-    for (const char *at = changed; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
-        if (strncmp(at, path, n) == 0 && (at[n] == '\n' || at[n] == '\0'))
-            return true;
-    return false;
+    for (size_t n; text; text = text[n] ? text + n + 1 : NULL) {
+        n = strcspn(text, "\n");
+        intmap_put(&set, hash_bytes(HASH_START, text, n), 1);
+    }
+    return set;
 }
 
-void sources_give(struct sources *s, struct answer *a, const char *changed)
+static int by_path(const void *left, const void *right)
+{
+    const struct table_source *l = left, *r = right;
+
+    return (uintptr_t)l->file < (uintptr_t)r->file ? -1 : (uintptr_t)l->file > (uintptr_t)r->file;
+}
+
+const struct table_source *sources_end(const struct sources *s, const char *changed)
 {
     struct table_source *all = arena_alloc(s->arena, (s->count + 1) * sizeof(*all));
+    struct intmap set = lines_of(changed);
+    uint64_t known;
 
-    for (size_t i = 0; i < s->count; i++)
-        all[i] = (struct table_source){s->files[i].path, s->files[i].lines, s->files[i].text,
-                                       changed && lists(changed, s->files[i].path)};
-    a->sources = all;
-    a->source_count = s->count;
+    for (size_t i = 0; i < s->count; i++) {
+        const char *path = s->files[i].path;
+
+        all[i] = (struct table_source){
+            path, s->files[i].lines, s->files[i].text,
+            changed && intmap_get(&set, hash_bytes(HASH_START, path, strlen(path)), &known)};
+    }
+    intmap_free(&set);
+    memory_sort(all, s->count, sizeof(*all), by_path);
+    return all;
+}
+
+void sources_free(struct sources *s)
+{
     intmap_free(&s->places);
+    *s = (struct sources){.arena = s->arena};
 }

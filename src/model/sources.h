@@ -1,9 +1,9 @@
 /* sources - the text of source files that a trace carries. */
-#ifndef ANALYZE_SOURCES_H
-#define ANALYZE_SOURCES_H
+#ifndef MODEL_SOURCES_H
+#define MODEL_SOURCES_H
 
-#include "analyze/names.h"
-#include "analyze/table.h"
+#include "model/names.h"
+#include "model/values.h"
 
 struct sources { /* zeroed but for its arena: empty */
     struct arena *arena;
@@ -15,9 +15,10 @@ struct sources { /* zeroed but for its arena: empty */
 /* Take a SOURCE; others are left alone. `names` has the paths. */
 void sources_take(struct sources *s, const struct names *names, const struct trace_event *ev);
 
-/* All was taken: hand them out, in the arena, to the answer. `changed`: the paths of the files that
- * changed while the recording ran, one per line, or NULL.
+/* All was taken: the `count` files, in the arena. `changed`: the paths of the files that changed
+ * while the recording ran, one per line, or NULL.
  */
-void sources_give(struct sources *s, struct answer *a, const char *changed);
+const struct table_source *sources_end(const struct sources *s, const char *changed);
+void sources_free(struct sources *s);
 
 #endif

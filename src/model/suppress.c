@@ -1,18 +1,17 @@
 /* suppress - see suppress.h. */
-#include "analyze/suppress.h"
+#include "model/suppress.h"
 
-#include "analyze/heap_pass.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define RULE "leak:"
 
-/* '*' is any text; both end where their text ends. Where a later part fails, only the last '*' needs
- * to be tried again.
+/* '*' is any text; both end where their text ends. Where a later part fails, only the last '*'
+ * needs to be tried again.
  */
 static bool glob(const char *p, const char *p_end, const char *text)
 {
@@ -39,12 +38,14 @@ static bool glob(const char *p, const char *p_end, const char *text)
 
 bool suppress_matches(const char *pattern, const char *text)
 {
-    const char *end = pattern + strlen(pattern);
-    bool from_start = *pattern == '^', to_end = end > pattern && end[-1] == '$';
+    bool from_start = *pattern == '^', to_end;
+    const char *end;
     char whole[1024];
 
-    if (!text)
+    if (!text || (from_start && pattern[1] && !strchr("*$", pattern[1]) && pattern[1] != *text))
         return false;
+    end = pattern + strlen(pattern);
+    to_end = end > pattern && end[-1] == '$';
     if (from_start)
         pattern++;
     if (to_end && end > pattern)
@@ -56,46 +57,79 @@ bool suppress_matches(const char *pattern, const char *text)
     return glob(whole, whole + strlen(whole), text);
 }
 
-struct suppress_rule *suppress_find(const struct suppress *s, const struct table_stack *stack)
+static bool matches_frame(const char *pattern, const struct table_frame *f)
 {
-    for (size_t i = 0; s && stack && i < s->count; i++)
-        for (int j = 0; j < stack->count; j++) {
-            const struct table_frame *f = &stack->frames[j];
-
-            if (suppress_matches(s->rules[i].pattern, f->function) ||
-                suppress_matches(s->rules[i].pattern, f->file) ||
-                suppress_matches(s->rules[i].pattern, f->module))
-                return &s->rules[i];
-        }
-    return NULL;
+    return suppress_matches(pattern, f->function) || suppress_matches(pattern, f->file) ||
+           suppress_matches(pattern, f->module);
 }
 
-static void suppress_stack(struct suppress_rule *rule, struct heap_amount *at,
+/* The number of the first rule that one of these names matches, or how many there are. */
+static size_t first_rule(const struct suppress *s, const struct table_frame *names, size_t count)
+{
+    size_t rule = 0;
+
+    for (; rule < s->count; rule++)
+        for (size_t i = 0; i < count; i++)
+            if (matches_frame(s->rules[rule].pattern, &names[i]))
+                return rule;
+    return rule;
+}
+
+struct suppress_rule *suppress_find(const struct suppress *s, const struct table_stack *stack)
+{
+    size_t rule = s && stack ? first_rule(s, stack->frames, (size_t)stack->count) : 0;
+
+    return s && rule < s->count && stack ? &s->rules[rule] : NULL;
+}
+
+/* The same for every stack: each frame is looked at once, and a stack has what its parent has. */
+static uint32_t *rules_of_stacks(const struct suppress *s, const struct frames *f)
+{
+    uint32_t *stacks = memory_zeroed((f->stack_count + 1) * sizeof(*stacks));
+    uint32_t *frames = memory_zeroed((f->frame_count + 1) * sizeof(*frames));
+    struct table_frame names[FRAMES_INLINED_MOST];
+
+    for (size_t i = 0; i <= f->frame_count; i++)
+        frames[i] = (uint32_t)first_rule(s, names, frames_expand(f, i, names, FRAMES_INLINED_MOST));
+    stacks[0] = (uint32_t)s->count;
+    for (size_t i = 1; i <= f->stack_count; i++) {
+        uint32_t frame = f->stacks[i].frame, own = frames[frame <= f->frame_count ? frame : 0];
+        uint32_t outer = stacks[f->stacks[i].parent];
+
+        stacks[i] = own < outer ? own : outer;
+    }
+    free(frames);
+    return stacks;
+}
+
+static void suppress_stack(struct suppress_rule *rule, struct heap *h, struct heap_stack *stack,
                            struct heap_amount *sum)
 {
+    struct heap_amount at = heap_stack_at(h, stack);
+
     rule->stacks++;
-    rule->bytes += at->bytes;
-    rule->blocks += heap_blocks(at);
-    heap_subtract(sum, at);
-    *at = (struct heap_amount){0};
+    rule->bytes += at.bytes;
+    rule->blocks += heap_blocks(&at);
+    heap_subtract(sum, &at);
+    heap_stack_at_set(h, stack, &(struct heap_amount){0});
 }
 
 void suppress_apply(const struct suppress *s, struct heap *h, struct heap_amount *sum)
 {
-    struct arena scratch = {0};
+    uint32_t *rules;
 
-    for (size_t i = 0; s && i < h->stack_count; i++) {
+    if (!s)
+        return;
+    rules = rules_of_stacks(s, h->frames);
+    for (size_t i = 0; i < h->stack_count; i++) {
         struct heap_stack *stack = &h->stacks[i];
-        struct suppress_rule *rule = NULL;
+        uint64_t number = stack->number <= h->frames->stack_count ? stack->number : 0;
 
-        if (stack->at.bytes)
-            rule = suppress_find(s, frames_stack(&h->frames, &scratch, stack->number));
-        if (rule)
-            suppress_stack(rule, &stack->at, sum);
-        if (i % 4096 == 4095) /* not all stacks at once */
-            arena_free(&scratch);
+        if (stack->at.bytes && rules[number] < s->count)
+            suppress_stack(&s->rules[rules[number]], h, stack, sum);
     }
-    arena_free(&scratch);
+    free(rules);
+    heap_at_forget(h);
 }
 
 /* One line: a rule, a comment or nothing. */
@@ -145,31 +179,4 @@ struct suppress *suppress_read(struct arena *a, const char *path, struct err *er
     result = take_lines(s, a, f, err);
     fclose(f);
     return result ? NULL : s;
-}
-
-void suppress_table(struct answer *a, const struct suppress *s)
-{
-    static const struct table_column columns[] = {{"bytes", UNIT_BYTES},
-                                                  {"blocks", UNIT_COUNT},
-                                                  {"stacks", UNIT_COUNT},
-                                                  {"pattern", UNIT_TEXT}};
-    struct table *t;
-
-    if (!s)
-        return;
-    t = answer_add(a, "suppressed", TABLE_ROWS, columns, COUNT(columns));
-    for (size_t i = 0; i < s->count; i++) {
-        struct table_cell *c;
-
-        if (!s->rules[i].stacks)
-            continue;
-        c = table_add(a, t);
-        cell_number(&c[0], s->rules[i].bytes);
-        cell_number(&c[1], s->rules[i].blocks);
-        cell_number(&c[2], s->rules[i].stacks);
-        cell_text(&c[3], s->rules[i].pattern);
-    }
-    table_sort(t, 0);
-    t->note = arena_printf(a->arena, "%d of %zu suppressions of %s matched.", t->rows, s->count,
-                           s->path);
 }

@@ -1,12 +1,12 @@
 /* suppress - known leaks that nobody wants to read again, as LeakSanitizer's suppression files name
  * them: lines "leak:PATTERN", comments after '#'. A pattern is found anywhere in a name; '*' is any
- * text, '^' the beginning, '$' the end. It suppresses what was allocated by a stack that has a frame
- * whose function, source file or module it matches.
+ * text, '^' the beginning, '$' the end. It suppresses what was allocated by a stack that has a
+ * frame whose function, source file or module it matches.
  */
-#ifndef ANALYZE_SUPPRESS_H
-#define ANALYZE_SUPPRESS_H
+#ifndef MODEL_SUPPRESS_H
+#define MODEL_SUPPRESS_H
 
-#include "analyze/heap.h"
+#include "model/heap.h"
 
 struct suppress_rule {
     const char *pattern;
@@ -25,11 +25,9 @@ struct suppress *suppress_read(struct arena *a, const char *path, struct err *er
 /* The first rule that matches a frame; NULL: none does. `s` and `stack` may be NULL. */
 struct suppress_rule *suppress_find(const struct suppress *s, const struct table_stack *stack);
 
-/* Take what the rules match out of `at` of every stack and out of their *sum; the rules count it. */
+/* Take what the rules match out of `at` of every stack and out of their *sum; the rules count it.
+ */
 void suppress_apply(const struct suppress *s, struct heap *h, struct heap_amount *sum);
-
-/* The rules that were used as a table "suppressed", with what each kept out; without a file, none. */
-void suppress_table(struct answer *a, const struct suppress *s);
 
 bool suppress_matches(const char *pattern, const char *text); /* text may be NULL */
 

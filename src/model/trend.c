@@ -1,5 +1,5 @@
 /* trend - see trend.h. */
-#include "analyze/trend.h"
+#include "model/trend.h"
 
 #include "base/memory.h"
 

@@ -5,8 +5,8 @@
  * counts the steps that rise against those that fall: it sees through one that merely wanders. The
  * larger of their two probabilities is taken, so the chance of error is at most that.
  */
-#ifndef ANALYZE_TREND_H
-#define ANALYZE_TREND_H
+#ifndef MODEL_TREND_H
+#define MODEL_TREND_H
 
 #include <stddef.h>
 #include <stdint.h>

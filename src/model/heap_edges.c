@@ -1,0 +1,385 @@
+/* heap_edges - see heap_edges.h. A segment is the time between two places that may become edges: a
+ * part ends, or something has a name. heap_segments finds what stands out in it.
+ */
+#include "model/heap_edges.h"
+
+#include "base/memory.h"
+#include "model/heap_pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMED_MOST 160
+#define REGIONS_MOST 32
+#define STEPS_MOST 64 /* in all of the time: those that follow too soon are no edges */
+#define FINE_NAMED_MOST 100
+#define OWN_MOST 64
+#define OWN_LEAST 0.02 /* of the peak of all */
+
+struct own { /* of one process */
+    uint64_t live, most, after, time_ns, total;
+    uint32_t *blocks; /* by info: alive */
+    size_t room;
+};
+
+struct heap_edges_pass {
+    struct heap_segments coarse,
+        fine; /* fine: where a stretch is told finer; it ends at each part, too */
+    int part, fine_part, bin;
+    uint64_t total, after, now_ns;
+    struct own *own; /* by place */
+    size_t own_room;
+    int named, regions, fine_named;
+    uint64_t step_ns, fine_step_ns; /* when the last step was an edge */
+    bool binned;                    /* this bin has a value */
+    bool moved;
+    uint64_t next_ns; /* up to there neither part nor bin end */
+};
+
+/* ---- time goes on ---- */
+
+static struct heap_edge here(const struct heap_edges_pass *s, uint64_t time_ns)
+{
+    return (struct heap_edge){.after = s->after, .time_ns = time_ns, .bytes = s->total};
+}
+
+/* So many equal parts of a stretch: where the first `part` of them end. */
+static uint64_t end_of(uint64_t from_ns, uint64_t to_ns, int part, int parts)
+{
+    return from_ns + (uint64_t)((unsigned __int128)(to_ns - from_ns) * (unsigned int)part /
+                                (unsigned int)parts);
+}
+
+static uint64_t part_end(const struct heap_edges *g)
+{
+    return g->pass->part < HEAP_EDGES_PARTS - 1
+             ? end_of(0, g->last_ns, g->pass->part + 1, HEAP_EDGES_PARTS)
+             : UINT64_MAX;
+}
+
+static uint64_t fine_end(const struct heap_edges *g)
+{
+    return g->finer && g->pass->fine_part <= HEAP_EDGES_PARTS
+             ? end_of(g->from_ns, g->to_ns, g->pass->fine_part, HEAP_EDGES_PARTS)
+             : UINT64_MAX;
+}
+
+static uint64_t bin_end(const struct heap_edges *g)
+{
+    return g->pass->bin < HEAP_EDGES_BINS
+             ? end_of(g->from_ns, g->to_ns, g->pass->bin + 1, HEAP_EDGES_BINS)
+             : UINT64_MAX;
+}
+
+static void fill_bin(struct heap_edges *g)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    if (!s->binned)
+        g->high[s->bin] = g->low[s->bin] = s->total;
+    s->binned = true;
+}
+
+static void move_bins(struct heap_edges *g, uint64_t time_ns)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    if (time_ns < g->from_ns)
+        return;
+    for (; time_ns > bin_end(g); s->bin++, s->binned = false)
+        fill_bin(g);
+    if (s->bin < HEAP_EDGES_BINS)
+        fill_bin(g);
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A part ends; one in which nothing happened has its middle. */
+static void end_part(struct heap_edges *g, struct heap_segments *c, uint64_t end_ns,
+                     uint64_t span_ns)
+{
+    struct heap_edges_pass *s = g->pass;
+    struct heap_edge middle = here(s, later(end_ns - span_ns / (2 * HEAP_EDGES_PARTS), s->now_ns));
+
+    heap_segments_end(c, &middle);
+}
+
+/* Those of a stretch that is told finer. They end where the others do, too, so that the lowest
+ * moment of each of those is one of theirs.
+ */
+static void move_fine(struct heap_edges *g, uint64_t time_ns)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    for (; time_ns > fine_end(g); s->fine_part++) {
+        if (s->fine_part)
+            end_part(g, &s->fine, fine_end(g), g->to_ns - g->from_ns);
+        else
+            heap_segments_end(&s->fine, NULL);
+    }
+}
+
+static void move_to(struct heap_edges *g, uint64_t time_ns)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    if (time_ns > s->next_ns || !s->moved) {
+        move_bins(g, time_ns);
+        for (; time_ns > part_end(g); s->part++) {
+            move_fine(g, part_end(g));
+            end_part(g, &s->coarse, part_end(g), g->last_ns);
+            heap_segments_end(&s->fine, NULL);
+            s->now_ns = later(s->now_ns, part_end(g));
+        }
+        move_fine(g, time_ns);
+        s->moved = true;
+        s->next_ns = part_end(g) < fine_end(g) ? part_end(g) : fine_end(g);
+        s->next_ns = bin_end(g) < s->next_ns ? bin_end(g) : s->next_ns;
+        if (time_ns < g->from_ns && g->from_ns - 1 < s->next_ns)
+            s->next_ns = g->from_ns - 1;
+    }
+    s->now_ns = later(s->now_ns, time_ns);
+}
+
+static void note_level(struct heap_edges *g)
+{
+    struct heap_edges_pass *s = g->pass;
+    struct heap_edge now = here(s, s->now_ns);
+
+    if (s->binned) {
+        g->high[s->bin] = s->total > g->high[s->bin] ? s->total : g->high[s->bin];
+        g->low[s->bin] = s->total < g->low[s->bin] ? s->total : g->low[s->bin];
+    }
+    heap_segments_level(&s->coarse, &now);
+    if (g->finer)
+        heap_segments_level(&s->fine, &now);
+}
+
+/* ---- events ---- */
+
+static struct own *own_of(struct heap_edges_pass *s, uint32_t place)
+{
+    memory_fit_zeroed(s->own, s->own_room, (size_t)place + 1);
+    return &s->own[place];
+}
+
+static void change(struct heap_edges *g, struct own *p, uint64_t more, uint64_t less)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    p->live += more - less;
+    s->total += more - less;
+    note_level(g);
+    if (p->live > p->most) {
+        p->most = p->live;
+        p->after = s->after;
+        p->time_ns = s->now_ns;
+        p->total = s->total;
+    }
+}
+
+static void die(struct heap_edges *g, struct own *p)
+{
+    if (p->room)
+        memset(p->blocks, 0, p->room * sizeof(*p->blocks));
+    change(g, p, 0, p->live);
+}
+
+static void take_exact(struct heap_edges *g, struct own *p, const struct heap_order_event *e)
+{
+    uint64_t bytes = e->info ? e->process->state->infos[e->info].bytes : 0;
+
+    if (!e->info)
+        return;
+    memory_fit_zeroed(p->blocks, p->room, (size_t)e->info + 1);
+    if (e->kind != HEAP_ORDER_FREE) {
+        p->blocks[e->info]++;
+        change(g, p, bytes, 0);
+    } else if (p->blocks[e->info]) {
+        p->blocks[e->info]--;
+        change(g, p, 0, bytes);
+    }
+}
+
+/* Steps that follow too soon are no edges. */
+static bool is_apart(uint64_t now_ns, uint64_t *step_ns, uint64_t span_ns)
+{
+    if (*step_ns && now_ns - *step_ns < span_ns / STEPS_MOST)
+        return false;
+    *step_ns = now_ns;
+    return true;
+}
+
+static bool has_name(const struct trace_event *ev)
+{
+    return ev->kind != TRACE_MARK || ev->mark.mark_kind == TRACE_MARK_MOMENT ||
+           ev->mark.mark_kind == TRACE_MARK_SNAPSHOT || ev->mark.mark_kind == TRACE_MARK_FINALIZING;
+}
+
+/* Is it an edge? Of many steps, those that are far enough apart. */
+static bool is_named(struct heap_edges *g, const struct trace_event *ev)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    if (s->named == NAMED_MOST)
+        return false;
+    if (ev->kind == TRACE_REGION || ev->kind == TRACE_REGION_END)
+        return (ev->kind == TRACE_REGION ? s->regions++ : s->regions) < REGIONS_MOST;
+    if (ev->mark.mark_kind == TRACE_MARK_STEP)
+        return is_apart(s->now_ns, &s->step_ns, g->last_ns);
+    return has_name(ev);
+}
+
+/* Is it one at least in the stretch that is told finer? */
+static bool is_fine_named(struct heap_edges *g, const struct trace_event *ev)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    if (s->now_ns < g->from_ns || s->now_ns > g->to_ns || s->fine_named == FINE_NAMED_MOST)
+        return false;
+    if (ev->kind == TRACE_MARK && ev->mark.mark_kind == TRACE_MARK_STEP)
+        return is_apart(s->now_ns, &s->fine_step_ns, g->to_ns - g->from_ns);
+    return has_name(ev);
+}
+
+static void take_noted(struct heap_edges *g, const struct trace_event *ev)
+{
+    struct heap_edges_pass *s = g->pass;
+    struct heap_edge now = here(s, s->now_ns);
+    bool named = is_named(g, ev), fine = g->finer && !named && is_fine_named(g, ev);
+
+    s->named += named;
+    s->fine_named += fine;
+    if (named)
+        heap_segments_named(&s->coarse, &now);
+    if (g->finer && (named || fine))
+        heap_segments_named(&s->fine, &now);
+}
+
+static void take(void *context, const struct heap_order_event *e)
+{
+    struct heap_edges *g = context;
+    struct own *p = e->place ? own_of(g->pass, e->place) : NULL;
+
+    move_to(g, e->time_ns);
+    if (e->kind == HEAP_ORDER_NOTED) {
+        take_noted(g, e->record);
+        return;
+    }
+    if (!p)
+        return;
+    g->any = true;
+    g->pass->after = e->ordinal;
+    if (e->kind == HEAP_ORDER_ENDED)
+        die(g, p);
+    else if (e->kind == HEAP_ORDER_MAPPED)
+        change(g, p, e->change->change.bytes, 0);
+    else if (e->kind == HEAP_ORDER_UNMAPPED)
+        change(g, p, 0, e->change->change.bytes);
+    else if (e->kind == HEAP_ORDER_SAMPLED)
+        change(g, p, e->block->amount.bytes, 0);
+    else if (e->kind == HEAP_ORDER_RELEASED)
+        change(g, p, 0, e->block->amount.bytes);
+    else
+        take_exact(g, p, e);
+}
+
+/* ---- the whole ---- */
+
+void heap_edges_start(struct heap_edges *g, struct heap *h, uint64_t last_ns, uint64_t from_ns,
+                      uint64_t to_ns)
+{
+    memset(g, 0, sizeof(*g));
+    g->last_ns = last_ns;
+    g->finer = to_ns > from_ns && from_ns < last_ns;
+    g->from_ns = g->finer ? from_ns : 0;
+    g->to_ns = g->finer && to_ns < last_ns ? to_ns : last_ns;
+    g->pass = memory_zeroed(sizeof(*g->pass));
+    heap_order_start(&g->order, h, last_ns, take, g);
+}
+
+void heap_edges_record(void *edges, const struct trace_event *ev)
+{
+    heap_order_record(&((struct heap_edges *)edges)->order, ev);
+}
+
+static int by_most(const void *left, const void *right)
+{
+    const struct own *a = left, *b = right;
+
+    return a->most < b->most ? 1 : a->most > b->most ? -1 : 0;
+}
+
+/* The peaks of processes of their own: the largest. */
+static void add_own(struct heap_edges_pass *s)
+{
+    uint64_t most = 0;
+    int count = 0, own = 0;
+
+    for (size_t i = 0; i < s->coarse.count; i++)
+        most = s->coarse.list[i].bytes > most ? s->coarse.list[i].bytes : most;
+    for (size_t i = 0; i < s->own_room; i++)
+        own += s->own[i].most > 0;
+    memory_sort(s->own, s->own_room, sizeof(*s->own), by_most);
+    for (size_t i = 0; own > 1 && i < s->own_room && count < OWN_MOST; i++) {
+        const struct own *p = &s->own[i];
+        struct heap_edge e = {p->after, p->time_ns, p->total, HEAP_EDGE_OWN};
+
+        if ((double)p->most <= (double)most * OWN_LEAST)
+            break;
+        heap_segments_add(&s->coarse, &e);
+        count++;
+    }
+}
+
+/* The grid without a finer stretch; and with it, which has all its edges. */
+static void settle(struct heap_edges *g)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    for (size_t i = 0; g->finer && i < s->coarse.count; i++)
+        heap_segments_add(&s->fine, &s->coarse.list[i]);
+    g->coarse_count = heap_segments_settle(s->coarse.list, s->coarse.count, g->coarse,
+                                           HEAP_EDGES_COARSE);
+    if (g->finer) {
+        g->count = heap_segments_settle(s->fine.list, s->fine.count, g->list, HEAP_EDGES_MOST);
+        return;
+    }
+    memcpy(g->list, g->coarse, (size_t)g->coarse_count * sizeof(*g->list));
+    g->count = g->coarse_count;
+}
+
+static void end_cuts(struct heap_edges *g)
+{
+    struct heap_edges_pass *s = g->pass;
+    struct heap_edge last;
+
+    move_to(g, g->last_ns);
+    last = here(s, s->now_ns);
+    heap_segments_named(&s->coarse, &last);
+    if (g->finer)
+        heap_segments_named(&s->fine, &last);
+    for (; s->bin < HEAP_EDGES_BINS; s->bin++, s->binned = false)
+        fill_bin(g);
+}
+
+void heap_edges_end(struct heap_edges *g)
+{
+    struct heap_edges_pass *s = g->pass;
+
+    heap_order_flush(&g->order);
+    heap_order_free(&g->order);
+    end_cuts(g);
+    add_own(s);
+    settle(g);
+    for (size_t i = 0; i < s->own_room; i++)
+        free(s->own[i].blocks);
+    free(s->own);
+    free(s->coarse.list);
+    free(s->fine.list);
+    free(s);
+    g->pass = NULL;
+}

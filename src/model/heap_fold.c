@@ -1,0 +1,372 @@
+/* heap_fold - from infos and sampled entries to stacks, classes of sizes and processes. */
+#include "model/heap_pass.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t heap_info_peak(const struct heap_state *s, const struct heap_info *i)
+{
+    return i->epoch == s->epoch ? i->saved : i->live;
+}
+
+const struct heap_amount *heap_sampled_peak(const struct heap_state *s,
+                                            const struct heap_sampled *e)
+{
+    return e->epoch == s->epoch ? &e->saved : &e->sums.live;
+}
+
+static struct heap_amount blocks(uint64_t count, uint64_t bytes)
+{
+    return (struct heap_amount){count * bytes, count * 1000, 0, 0};
+}
+
+static void add_sums(struct heap_sums *to, const struct heap_sums *from)
+{
+    heap_add(&to->allocated, &from->allocated);
+    heap_add(&to->freed, &from->freed);
+    heap_add(&to->temporary, &from->temporary);
+    heap_add(&to->live, &from->live);
+}
+
+/* ---- stacks ---- */
+
+static void count_add(struct heap_count *to, const struct heap_amount *from)
+{
+    to->bytes += from->bytes;
+    to->milliblocks += from->milliblocks;
+}
+
+static void spread_add(struct heap_spread *to, const struct heap_amount *from)
+{
+    to->variance += from->variance;
+    to->of_blocks += from->of_blocks;
+}
+
+static struct heap_amount amount_of(const struct heap_count *c, const struct heap_spread *s)
+{
+    return (struct heap_amount){c->bytes, c->milliblocks, s->variance, s->of_blocks};
+}
+
+static const struct heap_stack_spread *spread_of(const struct heap *h, const struct heap_stack *s)
+{
+    static const struct heap_stack_spread exact;
+
+    return h->spreads ? &h->spreads[s - h->stacks] : &exact;
+}
+
+/* To add to. There is one for each stack from here on. */
+static struct heap_stack_spread *make_spread(struct heap *h, const struct heap_stack *s)
+{
+    memory_fit_zeroed(h->spreads, h->pass->spread_room, h->pass->stack_room);
+    return &h->spreads[s - h->stacks];
+}
+
+struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s)
+{
+    static const struct heap_spread none;
+    const struct heap_stack_spread *spread = spread_of(h, s);
+
+    return (struct heap_stack_sum){
+        .sums = {.allocated = amount_of(&s->sums.allocated, &spread->allocated),
+                 .freed = amount_of(&s->sums.freed, &spread->freed),
+                 .temporary = amount_of(&s->sums.temporary, &spread->temporary),
+                 .live = amount_of(&s->sums.live, &spread->live)},
+        .python = amount_of(&s->python, &spread->python),
+        .at = amount_of(&s->at, &spread->at),
+        .unreached = amount_of(&s->unreached, &none),
+        .at_mapped = spread->at_mapped,
+        .at_shared = spread->at_shared,
+        .least = s->least,
+        .most = s->most,
+        .first_ns = s->first_ns,
+        .last_ns = s->last_ns,
+        .held = s->held,
+        .processes = s->processes,
+    };
+}
+
+struct heap_amount heap_stack_at(const struct heap *h, const struct heap_stack *s)
+{
+    return amount_of(&s->at, &spread_of(h, s)->at);
+}
+
+void heap_stack_at_set(struct heap *h, struct heap_stack *s, const struct heap_amount *at)
+{
+    s->at = (struct heap_count){at->bytes, at->milliblocks};
+    if (h->spreads || at->variance > 0 || at->of_blocks > 0)
+        make_spread(h, s)->at = (struct heap_spread){at->variance, at->of_blocks};
+}
+
+static struct heap_stack *stack_of(struct heap *h, uint64_t number)
+{
+    uint32_t *place = &h->pass->stack_places[number];
+
+    if (*place)
+        return &h->stacks[*place - 1];
+    memory_fit(h->stacks, h->pass->stack_room, h->stack_count + 1);
+    memset(&h->stacks[h->stack_count], 0, sizeof(*h->stacks));
+    h->stacks[h->stack_count].number = (uint32_t)number;
+    *place = (uint32_t)++h->stack_count;
+    if (h->spreads)
+        make_spread(h, &h->stacks[*place - 1]);
+    return &h->stacks[*place - 1];
+}
+
+/* One info or entry, in the terms of both. */
+struct part {
+    uint32_t place; /* of its process */
+    uint64_t stack;
+    unsigned int size_class;
+    const struct heap_sums *sums;
+    uint64_t peak_bytes;
+    uint64_t least, most, first_ns, last_ns;
+};
+
+static void widen(struct heap_stack *s, const struct part *p)
+{
+    if (!p->sums->allocated.milliblocks)
+        return;
+    if (!s->first_ns || p->first_ns < s->first_ns)
+        s->first_ns = p->first_ns;
+    if (p->last_ns > s->last_ns)
+        s->last_ns = p->last_ns;
+    if (!s->most || p->least < s->least)
+        s->least = p->least;
+    if (p->most > s->most)
+        s->most = p->most;
+}
+
+/* What stacks allocated of each class of sizes. Most have but one, and a million of them are not
+ * worth a million entries of a map: the first class is beside the stack, others are in the map.
+ */
+struct class_sums {
+    struct first_class {
+        uint64_t bytes;
+        unsigned int size_class; /* 1 + it; 0: none yet */
+    } * firsts;                  /* by place of the stack */
+    size_t room;
+    struct intmap others;
+};
+
+static uint64_t add_to_class(struct class_sums *c, size_t place, const struct part *p)
+{
+    uint64_t key = (uint64_t)p->size_class << 32 | p->stack, bytes = 0;
+    struct first_class *first;
+
+    memory_fit_zeroed(c->firsts, c->room, place + 1);
+    first = &c->firsts[place];
+    if (!first->size_class)
+        first->size_class = p->size_class + 1;
+    if (first->size_class == p->size_class + 1)
+        return first->bytes += p->sums->allocated.bytes;
+    intmap_get(&c->others, key, &bytes);
+    bytes += p->sums->allocated.bytes;
+    intmap_put(&c->others, key, bytes);
+    return bytes;
+}
+
+/* Which stack allocated most bytes of a class: sums only grow, so the largest so far is it. */
+static void rank(struct heap *h, struct class_sums *sums, size_t place, const struct part *p)
+{
+    struct heap_size *size = &h->sizes[p->size_class];
+    uint64_t bytes = add_to_class(sums, place, p);
+
+    if (bytes > size->stack_bytes) {
+        size->stack_bytes = bytes;
+        size->stack = p->stack;
+    }
+}
+
+static struct heap_stack *fold_part(struct heap *h, struct class_sums *class_sums,
+                                    const struct part *p)
+{
+    struct heap_process *process = h->processes[p->place - 1];
+    struct heap_stack *s = stack_of(h, p->stack);
+
+    if (s->mark != p->place) {
+        s->mark = p->place;
+        s->held = 0;
+        s->processes++;
+    }
+    s->held += p->peak_bytes;
+    if (s->held > process->peak_stack_bytes) {
+        process->peak_stack_bytes = s->held;
+        process->peak_stack = p->stack;
+    }
+    count_add(&s->sums.allocated, &p->sums->allocated);
+    count_add(&s->sums.freed, &p->sums->freed);
+    count_add(&s->sums.temporary, &p->sums->temporary);
+    count_add(&s->sums.live, &p->sums->live);
+    add_sums(&process->sums, p->sums);
+    add_sums(&h->sizes[p->size_class].sums, p->sums);
+    widen(s, p);
+    rank(h, class_sums, (size_t)(s - h->stacks), p);
+    return s;
+}
+
+static void fold_info(struct heap *h, struct class_sums *class_sums, uint32_t place,
+                      const struct heap_info *i)
+{
+    const struct heap_state *state = h->processes[place - 1]->state;
+    size_t number = (size_t)(i - state->infos);
+    struct heap_sums sums = {blocks(i->allocs, i->bytes), blocks(i->frees, i->bytes),
+                             blocks(i->temporary, i->bytes), blocks(i->live, i->bytes)};
+    struct part p = {
+        .place = place,
+        .stack = i->stack,
+        .size_class = heap_size_class(i->bytes),
+        .sums = &sums,
+        .peak_bytes = heap_info_peak(state, i) * i->bytes,
+        .least = i->bytes,
+        .most = i->bytes,
+        .first_ns = i->first_ns,
+        .last_ns = i->last_ns,
+    };
+    struct heap_stack *s = fold_part(h, class_sums, &p);
+
+    if (number < state->unreached_room) {
+        struct heap_amount unreached = blocks(state->unreached[number], i->bytes);
+
+        count_add(&s->unreached, &unreached);
+    }
+    if (i->python)
+        count_add(&s->python, &sums.allocated);
+}
+
+static void fold_sampled(struct heap *h, struct class_sums *class_sums,
+                         const struct heap_sampled *e)
+{
+    const struct heap_state *state = h->processes[e->process - 1]->state;
+    struct part p = {
+        .place = e->process,
+        .stack = e->stack,
+        .size_class = e->size_class,
+        .sums = &e->sums,
+        .peak_bytes = heap_sampled_peak(state, e)->bytes,
+        .least = e->least,
+        .most = e->most,
+        .first_ns = e->first_ns,
+        .last_ns = e->last_ns,
+    };
+    struct heap_stack *s = fold_part(h, class_sums, &p);
+    struct heap_stack_spread *spread = make_spread(h, s);
+
+    spread_add(&spread->allocated, &e->sums.allocated);
+    spread_add(&spread->freed, &e->sums.freed);
+    spread_add(&spread->temporary, &e->sums.temporary);
+    spread_add(&spread->live, &e->sums.live);
+    count_add(&s->python, &e->python);
+    spread_add(&spread->python, &e->python);
+    for (int c = 0; c < HEAP_LIVED_CLASSES; c++)
+        h->lived[c] += e->lived[c];
+}
+
+/* Was it ever of interest? */
+static bool is_used(const struct heap_info *i)
+{
+    return i->defined && (i->epoch || i->live);
+}
+
+void heap_fold(struct heap *h)
+{
+    struct class_sums class_sums = {0};
+
+    h->pass->stack_places = memory_zeroed((h->frames->stack_count + 1) * sizeof(uint32_t));
+    for (size_t n = 0; n < h->process_count; n++) {
+        const struct heap_state *s = h->processes[n]->state;
+
+        for (size_t i = 1; i <= s->info_count; i++)
+            if (is_used(&s->infos[i]))
+                fold_info(h, &class_sums, (uint32_t)n + 1, &s->infos[i]);
+        h->unknown_frees += h->processes[n]->unknown_frees;
+    }
+    for (size_t i = 0; i < h->pass->sampled_count; i++)
+        fold_sampled(h, &class_sums, &h->pass->sampled[i]);
+    for (size_t n = 0; n < h->process_count; n++)
+        add_sums(&h->sums, &h->processes[n]->sums);
+    free(class_sums.firsts);
+    intmap_free(&class_sums.others);
+}
+
+void heap_each_lived(const struct heap *h, heap_lived *take, void *context)
+{
+    for (size_t n = 0; n < h->process_count; n++) {
+        const struct heap_state *s = h->processes[n]->state;
+
+        for (size_t i = 1; i <= s->info_count; i++) {
+            uint64_t lived[HEAP_LIVED_CLASSES];
+
+            if (i >= s->lives_count || !is_used(&s->infos[i]))
+                continue;
+            for (int c = 0; c < HEAP_LIVED_CLASSES; c++)
+                lived[c] = s->lives[i].of[c] * 1000ull;
+            take(context, s->infos[i].stack, lived);
+        }
+    }
+    for (size_t i = 0; i < h->pass->sampled_count; i++)
+        take(context, h->pass->sampled[i].stack, h->pass->sampled[i].lived);
+}
+
+static struct heap_stack *fold_one_at(struct heap *h, uint64_t stack, unsigned int size_class,
+                                      const struct heap_amount *amount)
+{
+    struct heap_stack *s = stack_of(h, stack);
+
+    count_add(&s->at, amount);
+    heap_add(&h->sizes[size_class].at, amount);
+    return s;
+}
+
+static void fold_infos_at(struct heap *h, const struct heap_state *s)
+{
+    for (size_t i = 1; s->at && i <= s->info_count; i++) {
+        struct heap_amount amount = blocks(s->at[i], s->infos[i].bytes);
+
+        if (!s->at[i])
+            continue;
+        fold_one_at(h, s->infos[i].stack, heap_size_class(s->infos[i].bytes), &amount);
+        heap_add(&h->at_memory[TRACE_MEMORY_HEAP], &amount);
+    }
+}
+
+static void fold_sampled_at(struct heap *h, const struct heap_sampled *e)
+{
+    struct heap_stack_spread *spread;
+
+    if (!e->at.milliblocks)
+        return;
+    spread = make_spread(h, fold_one_at(h, e->stack, e->size_class, &e->at));
+    spread_add(&spread->at, &e->at);
+    spread->at_mapped += e->memory == TRACE_MEMORY_MAPPED ? e->at.bytes : 0;
+    spread->at_shared += e->memory == TRACE_MEMORY_SHARED ? e->at.bytes : 0;
+    heap_add(&h->at_memory[e->memory], &e->at);
+}
+
+static void forget_at(struct heap *h)
+{
+    for (size_t i = 0; i < h->stack_count; i++)
+        h->stacks[i].at = (struct heap_count){0};
+    for (size_t i = 0; i < h->pass->spread_room; i++) {
+        h->spreads[i].at = (struct heap_spread){0};
+        h->spreads[i].at_mapped = h->spreads[i].at_shared = 0;
+    }
+    memset(h->at_memory, 0, sizeof(h->at_memory));
+    for (int i = 0; i < HEAP_SIZE_CLASSES; i++)
+        h->sizes[i].at = (struct heap_amount){0};
+}
+
+struct heap_amount heap_fold_at(struct heap *h)
+{
+    struct heap_amount sum = {0};
+
+    forget_at(h);
+    for (size_t n = 0; n < h->process_count; n++)
+        fold_infos_at(h, h->processes[n]->state);
+    for (size_t i = 0; i < h->pass->sampled_count; i++)
+        fold_sampled_at(h, &h->pass->sampled[i]);
+    for (int i = 0; i < TRACE_MEMORY_COUNTED; i++)
+        heap_add(&sum, &h->at_memory[i]);
+    return sum;
+}

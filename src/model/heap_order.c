@@ -1,0 +1,400 @@
+/* heap_order - see heap_order.h. The queue is a binary heap of sources by the time of their next
+ * events.
+ */
+#include "model/heap_order.h"
+
+#include "base/memory.h"
+#include "model/allowed.h"
+#include "model/heap_pass.h"
+#include "model/heap_source.h"
+#include "model/mapping_read.h"
+
+#include <stdlib.h>
+
+enum ended { RUNS, ENDED, DEAD }; /* ENDED: it dies when anything of another follows */
+
+#define TAIL 500           /* the end of the recording: this part of its time, */
+#define TAIL_NS 100000000u /* or this much, in which processes end one after the other */
+#define WAITING_MOST ((size_t)64 << 20) /* bytes; above, what is earliest waits no longer */
+
+/* ---- the queue ---- */
+
+static bool is_before(const struct heap_source *a, const struct heap_source *b)
+{
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns;
+    return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
+}
+
+static void swap(struct heap_order *o, size_t i, size_t j)
+{
+    struct heap_source *s = o->queue[i];
+
+    o->queue[i] = o->queue[j];
+    o->queue[j] = s;
+}
+
+static void sift_down(struct heap_order *o)
+{
+    size_t i = 0;
+
+    for (;;) {
+        size_t least = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < o->queued; child++)
+            if (is_before(o->queue[child], o->queue[least]))
+                least = child;
+        if (least == i)
+            return;
+        swap(o, i, least);
+        i = least;
+    }
+}
+
+static void enqueue(struct heap_order *o, struct heap_source *s)
+{
+    size_t i = o->queued;
+
+    memory_fit(o->queue, o->queue_room, o->queued + 1);
+    o->queue[o->queued++] = s;
+    for (; i && is_before(o->queue[i], o->queue[(i - 1) / 2]); i = (i - 1) / 2)
+        swap(o, i, (i - 1) / 2);
+}
+
+static void dequeue(struct heap_order *o)
+{
+    struct heap_source *s = o->queue[0];
+
+    swap(o, 0, --o->queued);
+    sift_down(o);
+    free(s->portion);
+    s->portion = NULL;
+    s->count = s->at = 0;
+}
+
+/* ---- what is handed out ---- */
+
+static inline void hand_out(struct heap_order *o, struct heap_order_event *e)
+{
+    o->now_ns = e->time_ns > o->now_ns ? e->time_ns : o->now_ns;
+    e->time_ns = o->now_ns;
+    o->ordinal += e->kind != HEAP_ORDER_NOTED;
+    e->ordinal = o->ordinal;
+    o->take(o->context, e);
+}
+
+/* It ends when anything of another follows. */
+static void is_to_end(struct heap_order *o, uint32_t place)
+{
+    o->ended[place] = ENDED;
+    o->ended_count++;
+    memory_fit(o->ending, o->ending_room, o->ending_count + 1);
+    o->ending[o->ending_count++] = place;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void hand_end(struct heap_order *o, uint32_t place, uint64_t time_ns)
+{
+    struct heap_order_event e = {.kind = HEAP_ORDER_ENDED,
+                                 .time_ns = time_ns,
+                                 .place = place,
+                                 .process = o->heap->processes[place - 1]};
+
+    o->ended[place] = DEAD;
+    o->any_dead = true;
+    o->ended_count--;
+    hand_out(o, &e);
+    heap_live_forget(&o->live, place);
+}
+
+/* Something happens in a process: others have ended before it, and it has not. */
+static void end_others(struct heap_order *o, uint32_t place, uint64_t time_ns)
+{
+    bool own;
+
+    if (place < o->ended_room && o->ended[place] == DEAD) /* so it ends after this */
+        is_to_end(o, place);
+    own = place < o->ended_room && o->ended[place] == ENDED;
+    if (o->ended_count == own)
+        return;
+    memory_sort(o->ending, o->ending_count, sizeof(*o->ending), by_number);
+    for (size_t i = 0; i < o->ending_count; i++)
+        if (o->ending[i] != place && o->ended[o->ending[i]] == ENDED)
+            hand_end(o, o->ending[i], time_ns);
+    o->ending_count = 0;
+    if (own)
+        o->ending[o->ending_count++] = place;
+}
+
+/* Of one that ends with the recording it is to be seen what it had: it dies if anything follows. */
+static void hand_ended(struct heap_order *o, struct heap_order_event *e)
+{
+    uint64_t tail_ns = o->last_ns / TAIL > TAIL_NS ? o->last_ns / TAIL : TAIL_NS;
+
+    memory_fit_zeroed(o->ended, o->ended_room, (size_t)e->place + 1);
+    if (o->last_ns > tail_ns && e->time_ns < o->last_ns - tail_ns) {
+        hand_out(o, e);
+        heap_live_forget(&o->live, e->place);
+        o->ended_count -= o->ended[e->place] == ENDED;
+        o->ended[e->place] = DEAD;
+        o->any_dead = true;
+        return;
+    }
+    if (o->ended[e->place] != ENDED)
+        is_to_end(o, e->place);
+}
+
+_Static_assert((int)HEAP_ORDER_ALLOC == BATCH_ALLOC && (int)HEAP_ORDER_FREE == BATCH_FREE &&
+                   (int)HEAP_ORDER_UNFREE == BATCH_UNFREE,
+               "the first kinds are those of a batch");
+
+/* Of one process, which `e` names already. */
+static inline void hand_batch_event(struct heap_order *o, struct heap_order_event *e,
+                                    const struct batch_event *b)
+{
+    if (!e->process)
+        return;
+    e->kind = (enum heap_order_kind)b->op;
+    e->time_ns = b->time_ns;
+    e->number = b->info;
+    e->thread = b->thread;
+    e->later = b->later_allocs;
+    e->lived = b->lived;
+    e->info = heap_info_place(e->process->state, b->info);
+    if (e->info >= HEAP_PLACE_ELSEWHERE)
+        e->info = 0;
+    if (o->ended_count || o->any_dead)
+        end_others(o, e->place, e->time_ns);
+    hand_out(o, e);
+}
+
+static void release(struct heap_order *o, struct heap_order_event e, struct heap_block *block)
+{
+    e.kind = HEAP_ORDER_RELEASED;
+    e.block = block;
+    hand_out(o, &e);
+    heap_live_remove(&o->live, block);
+}
+
+/* A sampled block that takes the place of another has ended it. */
+static void hand_sample(struct heap_order *o, const struct trace_event *ev)
+{
+    struct heap_order_event e = {.kind = HEAP_ORDER_SAMPLED,
+                                 .time_ns = ev->time_ns,
+                                 .process = heap_process_of_thread(o->heap, ev->alloc.thread),
+                                 .thread = ev->alloc.thread,
+                                 .record = ev};
+    struct heap_block *block;
+
+    if (!e.process)
+        return;
+    e.place = heap_place_of(o->heap, e.process);
+    if (o->ended_count || o->any_dead)
+        end_others(o, e.place, e.time_ns);
+    block = heap_live_find(&o->live, e.place, ev->alloc.address);
+    if (block)
+        release(o, e, block);
+    block = ev->kind == TRACE_ALLOC ? heap_live_add(&o->live, e.place, ev->alloc.address) : NULL;
+    if (!block)
+        return;
+    block->amount = heap_weigh(ev);
+    block->thread = ev->alloc.thread;
+    block->born_ns = ev->time_ns;
+    block->stack = ev->alloc.stack <= o->heap->frames->stack_count ? (uint32_t)ev->alloc.stack : 0;
+    e.block = block;
+    hand_out(o, &e);
+}
+
+/* What programs map themselves is a part of their heap: see heap_mapped.c. */
+static void hand_mapping(struct heap_order *o, const struct heap_mapped_change *m, uint32_t place)
+{
+    struct heap_order_event e = {.kind = m->change.ended ? HEAP_ORDER_UNMAPPED : HEAP_ORDER_MAPPED,
+                                 .time_ns = m->change.time_ns,
+                                 .process = o->heap->processes[place - 1],
+                                 .place = place,
+                                 .thread = m->mapping.thread,
+                                 .change = m};
+
+    if (o->ended_count || o->any_dead)
+        end_others(o, place, e.time_ns);
+    hand_out(o, &e);
+}
+
+static void hand_record(struct heap_order *o, const struct trace_event *ev)
+{
+    struct heap_order_event e = {.kind = HEAP_ORDER_NOTED, .time_ns = ev->time_ns, .record = ev};
+
+    if (heap_source_rank(ev) == HEAP_RANK_EVENT) {
+        hand_sample(o, ev);
+        return;
+    }
+    if (ev->kind == TRACE_PROCESS_END) {
+        e.kind = HEAP_ORDER_ENDED;
+        e.process = heap_process_of(o->heap, ev->process_end.process);
+        if (!e.process)
+            return;
+        e.place = heap_place_of(o->heap, e.process);
+        hand_ended(o, &e);
+        return;
+    }
+    hand_out(o, &e);
+}
+
+/* All that the first source has up to a time and up to what the others have. */
+static void hand_first(struct heap_order *o, uint64_t until_ns)
+{
+    struct heap_source *s = o->queue[0];
+    size_t second = o->queued > 2 && is_before(o->queue[2], o->queue[1]) ? 2 : 1;
+    const struct heap_source *other = o->queued > 1 ? o->queue[second] : NULL;
+    struct heap_order_event e = {.place = s->place};
+    bool more = true;
+
+    e.process = s->place ? o->heap->processes[s->place - 1] : NULL;
+    while (more && s->time_ns <= until_ns && (!other || is_before(s, other))) {
+        if (s->at < s->count) {
+            hand_batch_event(o, &e, &s->portion[s->at++]);
+            if (s->at < s->count) {
+                heap_source_time(s, s->portion[s->at].time_ns);
+                continue;
+            }
+        } else if (s->first->ev.kind == TRACE_MMAP) {
+            hand_mapping(o, (const struct heap_mapped_change *)s->first->tail, s->place);
+            heap_source_drop(&o->waiting, s);
+        } else if (s->first->ev.kind != TRACE_BATCH) {
+            hand_record(o, &s->first->ev);
+            heap_source_drop(&o->waiting, s);
+        }
+        more = heap_source_advance(&o->waiting, s);
+    }
+    if (more)
+        sift_down(o);
+    else
+        dequeue(o);
+}
+
+static void hand_until(struct heap_order *o, uint64_t until_ns)
+{
+    while (o->queued && o->queue[0]->time_ns <= until_ns)
+        hand_first(o, until_ns);
+}
+
+/* ---- records ---- */
+
+static struct heap_source *source_of(struct heap_order *o, uint32_t place)
+{
+    memory_fit_zeroed(o->of, o->of_room, (size_t)place + 1);
+    if (!o->of[place]) {
+        o->of[place] = memory_zeroed(sizeof(**o->of));
+        o->of[place]->place = place;
+    }
+    return o->of[place];
+}
+
+/* Ends of processes may be told in any order: each is a source of its own, as far as there are. */
+static struct heap_source *source_of_end(struct heap_order *o)
+{
+    if (o->end_count > 2 * o->heap->process_count)
+        return source_of(o, 0);
+    memory_fit(o->ends, o->end_room, o->end_count + 1);
+    o->ends[o->end_count] = memory_zeroed(sizeof(**o->ends));
+    return o->ends[o->end_count++];
+}
+
+static void push(struct heap_order *o, struct heap_source *s, const struct trace_event *ev)
+{
+    if (heap_source_push(&o->waiting, s, ev))
+        enqueue(o, s);
+}
+
+static bool is_wanted(const struct trace_event *ev)
+{
+    switch (ev->kind) {
+    case TRACE_ALLOC:
+    case TRACE_FREE:
+    case TRACE_PROCESS_END:
+    case TRACE_REGION:
+    case TRACE_REGION_END:
+    case TRACE_MARK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* It waits for its time, after what its process did before. */
+static void keep_mapping(void *context, const struct mapping_change *c)
+{
+    struct heap_order *o = context;
+    const struct heap_process *p = heap_process_of(o->heap, c->mapping->process);
+    struct heap_mapped_change kept = {*c->mapping, *c};
+    const struct trace_event ev = {.kind = TRACE_MMAP,
+                                   .time_ns = c->time_ns,
+                                   .tail = (const unsigned char *)&kept,
+                                   .tail_bytes = sizeof(kept)};
+
+    if (p && c->bytes)
+        push(o, source_of(o, heap_place_of(o->heap, p)), &ev);
+}
+
+/* In the order of the trace, as the heap does: what that changes is known then. */
+static void take_mapping(struct heap_order *o, const struct trace_event *ev)
+{
+    o->mappings.change = keep_mapping;
+    o->mappings.context = o;
+    mapping_read(&o->mappings, o->heap->threads, ev);
+}
+
+void heap_order_record(void *order, const struct trace_event *ev)
+{
+    struct heap_order *o = order;
+    const struct heap_process *p;
+
+    o->live.most = ALLOWED_THINGS(o->heap->frames->names->file_bytes);
+    take_mapping(o, ev);
+    if (ev->kind == TRACE_BATCH) {
+        p = heap_process_of(o->heap, ev->batch.process);
+        if (p)
+            push(o, source_of(o, heap_place_of(o->heap, p)), ev);
+    } else if (is_wanted(ev)) {
+        push(o, ev->kind == TRACE_PROCESS_END ? source_of_end(o) : source_of(o, 0), ev);
+    } else {
+        return;
+    }
+    if (ev->time_ns > TRACE_BATCH_SPAN_MOST)
+        hand_until(o, ev->time_ns - TRACE_BATCH_SPAN_MOST);
+    while (o->queued && o->waiting.bytes > WAITING_MOST)
+        hand_first(o, UINT64_MAX);
+}
+
+void heap_order_start(struct heap_order *o, struct heap *h, uint64_t last_ns, heap_order_take *take,
+                      void *context)
+{
+    *o = (struct heap_order){.heap = h, .last_ns = last_ns, .take = take, .context = context};
+}
+
+void heap_order_flush(struct heap_order *o)
+{
+    hand_until(o, UINT64_MAX);
+}
+
+void heap_order_free(struct heap_order *o)
+{
+    for (size_t i = 0; i < o->of_room; i++)
+        free(o->of[i]);
+    free(o->of);
+    for (size_t i = 0; i < o->end_count; i++)
+        free(o->ends[i]);
+    free(o->ends);
+    free(o->ended);
+    free(o->ending);
+    free(o->queue);
+    heap_live_free(&o->live);
+    mappings_free(&o->mappings);
+    *o = (struct heap_order){0};
+}

@@ -1,0 +1,193 @@
+/* heap_replay - see heap_replay.h. */
+#include "model/heap_replay.h"
+
+#include "base/memory.h"
+#include "model/allowed.h"
+#include "model/batches.h"
+#include "model/heap_pass.h"
+#include "model/mapping_read.h"
+
+#include <stdlib.h>
+
+#define LIVED_MOST (HEAP_LIVED_CLASSES - 1)
+#define LIVED_UNIT ((uint64_t)1 << 16) /* ns */
+
+void heap_replay_start(struct heap *h, struct arena *arena)
+{
+    h->replay = arena_alloc(arena, sizeof(*h->replay));
+    h->replay->heap = h;
+}
+
+/* Class n lived for less than 2^n units, and not less than 2^(n - 1); the last has no end. The
+ * collector itself rounds to a unit.
+ */
+void heap_replay_born(const struct heap_change *c, uint64_t *from_ns, uint64_t *to_ns)
+{
+    uint64_t least = c->lived ? LIVED_UNIT << (c->lived - 1) : 0;
+    uint64_t most = c->lived < LIVED_MOST ? (LIVED_UNIT << c->lived) + LIVED_UNIT : UINT64_MAX;
+
+    least -= least ? LIVED_UNIT : 0;
+    *from_ns = c->time_ns > most ? c->time_ns - most : 0;
+    *to_ns = c->time_ns > least ? c->time_ns - least : 0;
+    if (!c->info)
+        *from_ns = *to_ns = c->born_ns;
+}
+
+static void hand_out(const struct heap_replay *r, const struct heap_change *c)
+{
+    for (int i = 0; i < r->count; i++)
+        r->takers[i].take(r->takers[i].context, c);
+}
+
+/* The events of a process are counted as when they were read first; false: it is after the stretch. */
+static bool count(struct heap_replay *r, struct heap_change *c, uint64_t time_ns)
+{
+    if (time_ns > r->heap->pass->to_ns)
+        return false;
+    c->time_ns = time_ns;
+    c->number = r->events[c->place - 1]++;
+    return true;
+}
+
+struct reading { /* of one record */
+    struct heap_replay *replay;
+    struct heap_change change;
+};
+
+static void take_portion(void *context, const struct batch_event *events, size_t n)
+{
+    struct reading *r = context;
+    struct heap_change *c = &r->change;
+    const struct heap_state *s = c->process->state;
+
+    for (const struct batch_event *e = events; e < events + n; e++) {
+        uint32_t place = heap_info_place(s, e->info);
+
+        if (e + HEAP_AHEAD < events + n)
+            heap_info_soon(s, e[HEAP_AHEAD].info);
+        if (!count(r->replay, c, e->time_ns) || !place || place >= HEAP_PLACE_ELSEWHERE)
+            continue;
+        c->info = place;
+        c->thread = e->thread;
+        c->stack = s->infos[place].stack;
+        c->bytes = s->infos[place].bytes;
+        c->freed = e->op == BATCH_FREE;
+        c->revived = e->op == BATCH_UNFREE;
+        c->lived = e->lived;
+        hand_out(r->replay, c);
+    }
+}
+
+static void take_batch(struct heap_replay *r, const struct trace_event *ev)
+{
+    struct reading reading = {.replay = r,
+                              .change.process = heap_process_of(r->heap, ev->batch.process)};
+
+    if (!reading.change.process)
+        return;
+    reading.change.place = heap_place_of(r->heap, reading.change.process);
+    batches_each(ev, take_portion, &reading);
+}
+
+static void end_block(struct heap_replay *r, const struct heap_change *c, struct heap_block *block)
+{
+    struct heap_change end = *c;
+
+    end.stack = block->stack;
+    end.bytes = block->amount.bytes;
+    end.amount = block->amount;
+    end.entry = block->entry;
+    end.freed = true;
+    end.born_ns = block->born_ns;
+    heap_live_remove(&r->live, block);
+    hand_out(r, &end);
+}
+
+/* A sampled block that takes the place of another has ended it. */
+static void take_sample(struct heap_replay *r, const struct trace_event *ev)
+{
+    struct heap_change c = {.process = heap_process_of_thread(r->heap, ev->alloc.thread)};
+    struct heap_block *block;
+
+    if (!c.process)
+        return;
+    c.place = heap_place_of(r->heap, c.process);
+    if (!count(r, &c, ev->time_ns))
+        return;
+    block = heap_live_find(&r->live, c.place, ev->alloc.address);
+    if (block)
+        end_block(r, &c, block);
+    block = ev->kind == TRACE_ALLOC &&
+                    heap_born(r->heap, ev->alloc.context, c.process->number) == BORN_THERE
+              ? heap_live_add(&r->live, c.place, ev->alloc.address)
+              : NULL;
+    if (!block)
+        return;
+    block->amount = heap_weigh(ev);
+    block->born_ns = ev->time_ns;
+    block->stack = ev->alloc.stack <= r->heap->frames->stack_count ? (uint32_t)ev->alloc.stack : 0;
+    block->entry = heap_sampled_place(r->heap, c.place, ev);
+    c.stack = block->stack;
+    c.bytes = block->amount.bytes;
+    c.amount = block->amount;
+    c.entry = block->entry;
+    c.freed = false;
+    hand_out(r, &c);
+}
+
+/* What is mapped counts as when it was read first. */
+static void change_mapping(void *context, const struct mapping_change *m)
+{
+    struct heap_replay *r = context;
+    struct heap_change c = {.process = heap_process_of(r->heap, m->mapping->process)};
+
+    if (!c.process)
+        return;
+    c.place = heap_place_of(r->heap, c.process);
+    if (!count(r, &c, m->time_ns) ||
+        heap_born(r->heap, m->mapping->context, c.process->number) != BORN_THERE)
+        return;
+    c.stack = m->mapping->stack <= r->heap->frames->stack_count ? m->mapping->stack : 0;
+    c.bytes = m->bytes;
+    c.amount = (struct heap_amount){m->bytes, m->milliblocks, 0, 0};
+    c.entry = heap_mapped_place(r->heap, c.place, m->mapping);
+    c.freed = m->ended;
+    c.born_ns = m->mapping->born_ns;
+    hand_out(r, &c);
+}
+
+bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *context,
+                     uint64_t until_ns)
+{
+    if (!r->heap->any)
+        return true;
+    if (r->count == HEAP_REPLAY_TAKERS)
+        return false;
+    r->live.most = ALLOWED_THINGS(r->heap->frames->names->file_bytes);
+    if (!r->events)
+        r->events = memory_zeroed((r->heap->process_count + 1) * sizeof(*r->events));
+    r->mappings.change = change_mapping;
+    r->mappings.context = r;
+    r->takers[r->count].take = take;
+    r->takers[r->count++].context = context;
+    r->until_ns = until_ns > r->until_ns ? until_ns : r->until_ns;
+    return true;
+}
+
+void heap_replay(struct heap_replay *r, const struct trace_event *ev)
+{
+    if (ev->kind == TRACE_BATCH)
+        take_batch(r, ev);
+    else if (ev->kind == TRACE_ALLOC || ev->kind == TRACE_FREE)
+        take_sample(r, ev);
+    else if (ev->time_ns <= r->heap->pass->to_ns)
+        mapping_read(&r->mappings, r->heap->threads, ev);
+}
+
+void heap_replay_end(struct heap_replay *r)
+{
+    heap_live_free(&r->live);
+    mappings_free(&r->mappings);
+    free(r->events);
+    *r = (struct heap_replay){.heap = r->heap};
+}

@@ -1,0 +1,104 @@
+/* heap_source - see heap_source.h. */
+#include "model/heap_source.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PORTION 64
+
+static size_t tail_of(const struct trace_event *ev)
+{
+    return ev->kind == TRACE_BATCH || ev->kind == TRACE_MMAP ? ev->tail_bytes : 0;
+}
+
+enum heap_rank heap_source_rank(const struct trace_event *ev)
+{
+    if (ev->kind == TRACE_PROCESS_END)
+        return HEAP_RANK_ENDED;
+    return ev->kind == TRACE_MMAP || ev->kind == TRACE_BATCH || ev->kind == TRACE_ALLOC ||
+                   ev->kind == TRACE_FREE
+             ? HEAP_RANK_EVENT
+             : HEAP_RANK_NOTED;
+}
+
+void heap_source_drop(struct heap_waiting *w, struct heap_source *s)
+{
+    struct heap_pending *p = s->first;
+
+    w->bytes -= sizeof(*p) + tail_of(&p->ev);
+    s->first = p->next;
+    s->open = false;
+    free(p);
+}
+
+/* The next events of its first batch; none: it is over. */
+static void read_more(struct heap_source *s)
+{
+    const struct heap_pending *p = s->first;
+
+    s->at = s->count = 0;
+    if (!s->open && batch_open(&s->reader, p->ev.tail, p->ev.tail_bytes, p->ev.time_ns,
+                               p->ev.batch.span_ns) < 0)
+        return;
+    s->open = true;
+    if (!s->portion)
+        s->portion = memory_zeroed(PORTION * sizeof(*s->portion));
+    s->count = batch_take(&s->reader, s->portion, PORTION);
+}
+
+void heap_source_time(struct heap_source *s, uint64_t time_ns)
+{
+    if (!s->place || time_ns > s->time_ns)
+        s->time_ns = time_ns;
+}
+
+bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)
+{
+    while (s->at == s->count && s->first && s->first->ev.kind == TRACE_BATCH) {
+        read_more(s);
+        if (!s->count)
+            heap_source_drop(w, s);
+    }
+    if (s->first)
+        s->order = s->first->order;
+    if (s->at < s->count) {
+        heap_source_time(s, s->portion[s->at].time_ns);
+        s->rank = HEAP_RANK_EVENT;
+        return true;
+    }
+    if (!s->first)
+        return false;
+    heap_source_time(s, s->first->first_ns);
+    s->rank = heap_source_rank(&s->first->ev);
+    return true;
+}
+
+bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struct trace_event *ev)
+{
+    size_t bytes = tail_of(ev);
+    struct heap_pending *p = memory_resize(NULL, sizeof(*p) + bytes);
+    uint64_t span_ns = ev->kind == TRACE_BATCH ? ev->batch.span_ns : 0;
+    bool waits = s->first != NULL;
+
+    w->bytes += sizeof(*p) + bytes;
+    p->next = NULL;
+    p->order = w->records++;
+    p->ev = *ev;
+    p->first_ns = ev->time_ns > span_ns ? ev->time_ns - span_ns : 0;
+    if (bytes)
+        memcpy(p->tail, ev->tail, bytes);
+    p->ev.tail = p->tail;
+    if (waits)
+        s->last->next = p;
+    else
+        s->first = p;
+    s->last = p;
+    if (waits)
+        return false;
+    s->order = p->order;
+    heap_source_time(s, p->first_ns);
+    s->rank = heap_source_rank(ev);
+    return true;
+}

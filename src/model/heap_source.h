@@ -1,0 +1,53 @@
+/* heap_source - what one process has waiting to be put in order, batch by batch; see heap_order.c.
+ * All other records are one source of their own.
+ */
+#ifndef MODEL_HEAP_SOURCE_H
+#define MODEL_HEAP_SOURCE_H
+
+#include "trace/batch.h"
+#include "trace/mappings.h"
+#include "trace/read.h"
+
+/* What comes first of one time: what is noted, what is allocated, who ends. */
+enum heap_rank { HEAP_RANK_NOTED, HEAP_RANK_EVENT, HEAP_RANK_ENDED };
+
+struct heap_mapped_change { /* the tail of an MMAP that waits: what it changed */
+    struct mapping mapping;
+    struct mapping_change change; /* whose mapping is the one above */
+};
+
+struct heap_pending { /* a record that waits */
+    struct heap_pending *next;
+    uint64_t first_ns, order; /* order: in the trace */
+    struct trace_event ev;
+    _Alignas(8) unsigned char tail[];
+};
+
+struct heap_source {
+    struct heap_pending *first, *last;
+    uint64_t time_ns; /* of what it has next: in one process it does not go back; */
+    enum heap_rank rank;
+    uint64_t order; /* and in doubt the one whose record comes first */
+    uint32_t place;
+    struct batch_reader reader; /* of the first, where it is open */
+    bool open;
+    size_t count, at;            /* of the portion: */
+    struct batch_event *portion; /* PORTION of them, while they are read */
+};
+
+struct heap_waiting { /* in all sources */
+    size_t bytes;
+    uint64_t records; /* that have ever waited */
+};
+
+enum heap_rank heap_source_rank(const struct trace_event *ev);
+/* Put a record at its end; true: it had nothing before. */
+bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struct trace_event *ev);
+/* The first record is done with. */
+void heap_source_drop(struct heap_waiting *w, struct heap_source *s);
+/* What it has next is of this time, or, as its process has come further, later. */
+void heap_source_time(struct heap_source *s, uint64_t time_ns);
+/* What it has next is known; false: it has nothing any more. */
+bool heap_source_advance(struct heap_waiting *w, struct heap_source *s);
+
+#endif

@@ -1,0 +1,20 @@
+/* holders - which line pays for what a stack allocated. It is the stack's own, but for threads that
+ * have none: a block is known by its stack alone, so it is the line that started the threads that
+ * allocate there. Where they were started by several lines, it is none's.
+ */
+#ifndef MODEL_HOLDERS_H
+#define MODEL_HOLDERS_H
+
+#include "model/creators.h"
+#include "model/pool_code.h"
+
+struct holders {
+    uint32_t *lines;   /* by stack; of blame */
+    uint32_t *started; /* by stack: who started its threads, where that decided; 0: nobody */
+};
+
+/* In the arena. */
+void holders_find(struct holders *h, const struct pool_code *code, const struct creators *c,
+                  struct arena *a);
+
+#endif

@@ -1,0 +1,240 @@
+/* op_stacks - see op_stacks.h. */
+#include "model/op_stacks.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MOST 4096
+#define MODULES_MOST 32   /* classes of a path */
+#define MODULES_BYTES 512 /* and their text */
+
+struct op_names { /* what a frame means: one for each of its names that means something */
+    struct op_name {
+        struct op_found found;
+        const char *function, *file; /* of a line of Python */
+        uint64_t line;
+    } list[4];
+    int count;
+    bool python;
+};
+
+const char *op_phase_text(enum op_phase phase)
+{
+    static const char *const texts[] = {
+        [OP_PHASE_OTHER] = "other",         [OP_PHASE_BUILD] = "build",
+        [OP_PHASE_FORWARD] = "forward",     [OP_PHASE_BACKWARD] = "backward",
+        [OP_PHASE_RECOMPUTE] = "recompute", [OP_PHASE_OPTIMIZER] = "optimizer"};
+
+    return texts[phase];
+}
+
+void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a)
+{
+    *s = (struct op_stacks){.frames = f, .arena = a};
+    s->meanings = memory_zeroed((f->frame_count + 1) * sizeof(*s->meanings));
+}
+
+void op_stacks_free(struct op_stacks *s)
+{
+    intmap_free(&s->known);
+    intmap_free(&s->texts);
+    free(s->meanings);
+    free(s->found);
+    *s = (struct op_stacks){0};
+}
+
+/* ---- frames ---- */
+
+static void look_at(const struct op_stacks *s, uint32_t frame, struct op_names *out)
+{
+    struct table_frame names[FRAMES_INLINED_MOST];
+    size_t count = frames_expand(s->frames, frame, names, FRAMES_INLINED_MOST);
+
+    *out = (struct op_names){.python = frames_is_python(s->frames, frame)};
+    while (count-- && out->count < 4) {
+        struct op_found found = op_rules_find(&names[count]);
+
+        if (found.meaning || out->python)
+            out->list[out->count++] = (struct op_name){found, names[count].function,
+                                                       names[count].file, names[count].line};
+    }
+}
+
+static const struct op_names *names_of(struct op_stacks *s, uint32_t frame)
+{
+    if (!s->meanings[frame]) {
+        memory_fit(s->found, s->found_room, s->found_count + 1);
+        look_at(s, frame, &s->found[s->found_count++]);
+        s->meanings[frame] = (uint32_t)s->found_count;
+    }
+    return &s->found[s->meanings[frame] - 1];
+}
+
+/* ---- texts ---- */
+
+static const char *keep(struct op_stacks *s, const char *text, size_t length)
+{
+    uint64_t hash = hash_bytes(HASH_START, text, length), at;
+
+    for (; intmap_get(&s->texts, hash, &at); hash++) {
+        const char *known = (const char *)(uintptr_t)at;
+
+        if (!strncmp(known, text, length) && !known[length])
+            return known;
+    }
+    at = (uintptr_t)arena_strndup(s->arena, text, length);
+    intmap_put(&s->texts, hash, at);
+    return (const char *)(uintptr_t)at;
+}
+
+/* ---- stacks ---- */
+
+struct describing {
+    struct op_stacks *stacks;
+    struct op_stack *out;
+    bool called;    /* the next line of Python is that of a module */
+    bool outermost; /* no operator was met since the last line of Python */
+    char modules[MODULES_BYTES];
+    size_t length;
+    int count;
+};
+
+static void add_module(struct describing *d, const char *name, size_t length)
+{
+    if (!length || d->count == MODULES_MOST || d->length + length + 1 >= sizeof(d->modules))
+        return;
+    if (d->count++)
+        d->modules[d->length++] = '/';
+    memcpy(d->modules + d->length, name, length);
+    d->length += length;
+}
+
+/* The class of "outer.<locals>.Net.forward" is Net. */
+static void add_class(struct describing *d, const char *function)
+{
+    const char *end = function ? strrchr(function, '.') : NULL, *begin = end;
+
+    while (begin && begin > function && begin[-1] != '.')
+        begin--;
+    if (end)
+        add_module(d, begin, (size_t)(end - begin));
+}
+
+/* A module that is called to compute gradients gives activations again. */
+static enum op_phase phase_of_call(enum op_phase now)
+{
+    return now == OP_PHASE_BACKWARD || now == OP_PHASE_RECOMPUTE ? OP_PHASE_RECOMPUTE
+                                                                 : OP_PHASE_FORWARD;
+}
+
+static void set_op(struct describing *d, const struct op_name *n)
+{
+    const char *base = n->file && strrchr(n->file, '/') ? strrchr(n->file, '/') + 1 : n->file;
+    const char *name;
+
+    if (n->found.meaning == OP_COMPILED) {
+        name = arena_printf(d->stacks->arena, "inductor %s:%" PRIu64, base ? base : "", n->line);
+        d->out->op = d->out->called = keep(d->stacks, name, strlen(name));
+        return;
+    }
+    d->out->op = keep(d->stacks, n->found.name, n->found.length);
+    if (d->outermost)
+        d->out->called = d->out->op;
+    d->outermost = false;
+}
+
+static void set_node(struct describing *d, const struct op_name *n)
+{
+    if (n->found.length != 4 || strncmp(n->found.name, "Node", 4) != 0)
+        d->out->node = keep(d->stacks, n->found.name, n->found.length);
+}
+
+static void set_phase(struct describing *d, const struct op_name *n)
+{
+    enum op_phase *phase = &d->out->phase;
+
+    if (n->found.meaning == OP_BACKWARD)
+        *phase = OP_PHASE_BACKWARD;
+    else if (n->found.meaning == OP_OPTIMIZER)
+        *phase = OP_PHASE_OPTIMIZER;
+    else if (n->found.meaning == OP_CALL)
+        *phase = phase_of_call(*phase);
+    else if (n->found.meaning == OP_BUILD && *phase == OP_PHASE_OTHER)
+        *phase = OP_PHASE_BUILD;
+    else if (n->found.meaning == OP_PARAMETER && *phase == OP_PHASE_FORWARD)
+        *phase = OP_PHASE_BUILD;
+    else if (n->found.meaning == OP_PARAMETER && *phase == OP_PHASE_OTHER)
+        *phase = OP_PHASE_BUILD;
+}
+
+static void take_name(struct describing *d, const struct op_name *n)
+{
+    struct op_stack *out = d->out;
+    enum op_meaning meaning = n->found.meaning;
+
+    if (n->found.framework)
+        out->framework = n->found.framework;
+    set_phase(d, n);
+    if (meaning == OP_NAMED || meaning == OP_COMPILED)
+        set_op(d, n);
+    if (meaning == OP_NODE)
+        set_node(d, n);
+    if ((meaning == OP_BUILD || meaning == OP_MADE) && n->found.length && !d->called)
+        add_module(d, n->found.name, n->found.length);
+    out->tensor |= meaning == OP_TENSOR;
+    out->workspace |= meaning == OP_WORKSPACE && out->op; /* not what a library begins with */
+    out->made |= meaning == OP_MADE;
+    out->data |= meaning == OP_DATA;
+}
+
+static void take_frame(struct describing *d, const struct op_names *names)
+{
+    if (names->python)
+        d->outermost = true;
+    for (int i = 0; i < names->count; i++) {
+        const struct op_name *n = &names->list[i];
+
+        take_name(d, n);
+        if (!names->python || n->found.meaning == OP_CALL) {
+            d->called |= n->found.meaning == OP_CALL;
+            continue;
+        }
+        if (d->called)
+            add_class(d, n->function);
+        d->called = false;
+    }
+}
+
+static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
+{
+    uint32_t chain[DEPTH_MOST];
+    struct describing d = {.stacks = s, .out = out, .outermost = true};
+    size_t depth = 0;
+
+    for (; stack && stack <= s->frames->stack_count && depth < DEPTH_MOST;
+         stack = s->frames->stacks[stack].parent)
+        chain[depth++] = s->frames->stacks[stack].frame;
+    while (depth--)
+        if (chain[depth] <= s->frames->frame_count)
+            take_frame(&d, names_of(s, chain[depth]));
+    if (d.length)
+        out->modules = keep(s, d.modules, d.length);
+}
+
+const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)
+{
+    uint64_t at;
+    struct op_stack *out;
+
+    if (intmap_get(&s->known, stack, &at))
+        return (const struct op_stack *)(uintptr_t)at;
+    out = arena_alloc(s->arena, sizeof(*out));
+    describe(s, stack, out);
+    out->site = frames_site(s->frames, stack);
+    intmap_put(&s->known, stack, (uintptr_t)out);
+    return out;
+}

@@ -1,0 +1,52 @@
+/* op_stacks - what the stack of an allocation says of a deep-learning program: the operator that made a
+ * tensor, what the program was doing (its phase), which modules it was in. No hook is needed for it:
+ * see op_rules.h for the rules, which are applied from the outermost frame inward.
+ */
+#ifndef MODEL_OP_STACKS_H
+#define MODEL_OP_STACKS_H
+
+#include "model/frames.h"
+#include "model/op_rules.h"
+
+enum op_phase {
+    OP_PHASE_OTHER,     /* the program's own code, outside of all that follows */
+    OP_PHASE_BUILD,     /* a module is made, moved or loaded */
+    OP_PHASE_FORWARD,   /* in the call of a module */
+    OP_PHASE_BACKWARD,  /* gradients are computed */
+    OP_PHASE_RECOMPUTE, /* a module is called again for them: activations that were not kept */
+    OP_PHASE_OPTIMIZER,
+};
+
+struct op_stack {
+    const char *framework; /* NULL: it has no frame of any */
+    const char *op;        /* the innermost operator; NULL: there is none */
+    const char
+        *called;      /* the outermost one that Python called, which is the same or has called it */
+    const char *node; /* in the backward phase: whose gradients */
+    const char *modules; /* classes of the modules it is in, as Net/Block/Linear; NULL: in none */
+    struct table_frame site;
+    enum op_phase phase;
+    bool tensor;    /* its blocks are the memory of tensors */
+    bool workspace; /* or what kernels work in */
+    bool made;      /* in code of the program that makes an object */
+    bool data;      /* where inputs are read */
+};
+
+struct op_stacks { /* zeroed: empty */
+    const struct frames *frames;
+    struct arena *arena;
+    struct intmap known; /* stack -> its description */
+    struct intmap texts; /* hash of a text -> the text */
+    uint32_t *meanings;  /* by frame: 1 + its place in `found`; 0: not looked at */
+    struct op_names *found;
+    size_t found_count, found_room;
+};
+
+/* The frames must be all known. Descriptions are in the arena; equal texts are one. */
+void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a);
+const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack);
+void op_stacks_free(struct op_stacks *s);
+
+const char *op_phase_text(enum op_phase phase);
+
+#endif

@@ -1,0 +1,305 @@
+/* plumbing - see plumbing.h. */
+#include "model/plumbing.h"
+
+#include "base/count.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const names[] = {
+    /* sorted */
+    "CRYPTO_malloc",
+    "CRYPTO_realloc",
+    "CRYPTO_zalloc",
+    "PyMem_Calloc",
+    "PyMem_Malloc",
+    "PyMem_RawCalloc",
+    "PyMem_RawMalloc",
+    "PyMem_RawRealloc",
+    "PyMem_Realloc",
+    "PyObject_Calloc",
+    "PyObject_Malloc",
+    "PyObject_Realloc",
+    "_PyMem_DebugCalloc",
+    "_PyMem_DebugMalloc",
+    "_PyMem_DebugRawAlloc",
+    "_PyMem_DebugRawCalloc",
+    "_PyMem_DebugRawMalloc",
+    "_PyMem_DebugRawRealloc",
+    "_PyMem_DebugRealloc",
+    "_PyMem_RawCalloc",
+    "_PyMem_RawMalloc",
+    "_PyMem_RawRealloc",
+    "_PyObject_Calloc",
+    "_PyObject_Malloc",
+    "_PyObject_Realloc",
+    "__asprintf_chk",
+    "__libc_calloc",
+    "__libc_malloc",
+    "__libc_memalign",
+    "__libc_realloc",
+    "__rdl_alloc",
+    "__rdl_realloc",
+    "__rust_alloc",
+    "__rust_alloc_zeroed",
+    "__rust_realloc",
+    "__strdup",
+    "__strndup",
+    "_int_malloc",
+    "aligned_alloc",
+    "alloc::alloc::alloc",
+    "alloc::alloc::realloc",
+    "asprintf",
+    "calloc",
+    "g_malloc",
+    "g_malloc0",
+    "g_malloc0_n",
+    "g_malloc_n",
+    "g_memdup",
+    "g_memdup2",
+    "g_realloc",
+    "g_realloc_n",
+    "g_slice_alloc",
+    "g_slice_alloc0",
+    "g_strdup",
+    "g_strndup",
+    "g_try_malloc",
+    "g_try_malloc0",
+    "g_try_realloc",
+    "kmalloc",
+    "malloc",
+    "memalign",
+    "posix_memalign",
+    "pvalloc",
+    "realloc",
+    "reallocarray",
+    "safe_malloc",
+    "strdup",
+    "strndup",
+    "valloc",
+    "vasprintf",
+    "xcalloc",
+    "xmalloc",
+    "xmemdup",
+    "xrealloc",
+    "xreallocarray",
+    "xstrdup",
+    "xstrndup",
+    "xzalloc",
+    "zcalloc",
+    "zmalloc",
+    "zrealloc",
+};
+
+static const char *const beginnings[] = {
+    "operator new",         "std::allocator<",          "std::allocator_traits<",
+    "__gnu_cxx::new_alloc", "std::__new_allocator<",    "alloc::raw_vec::",
+    "std::_Vector_base<",   "<alloc::alloc::Global as", "hashbrown::raw::alloc",
+};
+
+/* Inside containers and the like: of C++, of Rust. */
+static const char *const containers[] = {
+    "std::",
+    "__gnu_cxx::",
+    "void std::",
+    "alloc::",
+    "<alloc::",
+    "core::",
+    "<core::",
+    "<std::",
+    "hashbrown::",
+    "<hashbrown",
+    "boost::container::",
+    "absl::container_internal::",
+};
+
+static const char *const modules[] = {
+    "libc.so",        "libc-2",     "ld-linux",     "libpthread",   "libstdc++.so",
+    "libc++.so",      "libc++abi.", "libjemalloc.", "libtcmalloc",  "libmimalloc",
+    "libtidemark.so", "libcudart.", "libcuda.so",   "libamdhip64.", "libOpenCL.",
+};
+
+/* Where programs and threads begin, in programs that have the C library inside. */
+static const char *const starts[] = {
+    "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "clone3"};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool begins_with_one(const char *text, const char *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (begins(text, list[i]))
+            return true;
+    return false;
+}
+
+static int compare(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+/* The part of a function's name that its author chose, *length long: "allocate" of
+ * "char *ns::Pool<int>::allocate<8>(unsigned long)".
+ */
+static const char *own_name(const char *function, size_t *length)
+{
+    const char *start = function, *end = NULL;
+    int depth = 0;
+
+    for (const char *at = function; *at; at++) {
+        if (*at == '<' || *at == '(') {
+            end = depth == 0 && !end ? at : end;
+            if (*at == '(' && depth == 0 && end)
+                break;
+            depth++;
+        } else if (*at == '>' || *at == ')') {
+            depth -= depth > 0;
+        } else if (depth == 0 && (*at == ':' || *at == ' ')) {
+            start = at + 1;
+            end = NULL;
+        }
+    }
+    if (!end)
+        end = start + strlen(start);
+    *length = (size_t)(end - start);
+    return start;
+}
+
+/* Without what compilers and authors append: ".part.0", "_usable", "0". */
+static size_t without_suffix(const char *name, size_t n)
+{
+    static const char *const suffixes[] = {"_usable", "_internal", "_impl",   "_aligned",
+                                           "_array",  "_noinline", "_zeroed", "_zero",
+                                           "_cpu",    "_n",        "Zero",    "0"};
+    const char *dot = memchr(name, '.', n);
+
+    n = dot && dot > name ? (size_t)(dot - name) : n;
+    for (int i = 0; i < COUNT(suffixes); i++) {
+        size_t m = strlen(suffixes[i]);
+
+        if (n > m && strncmp(name + n - m, suffixes[i], m) == 0)
+            n -= m;
+    }
+    return n;
+}
+
+/* "ngx_palloc", "PyArray_malloc", "MemAlloc", "allocate"; but neither "dealloc" nor "mallocate". */
+static bool ends_as_allocator(const char *name, size_t n)
+{
+    static const char *const ends[] = {"malloc", "calloc",  "realloc", "memalign",
+                                       "strdup", "strndup", "memdup"};
+    static const char *const words[] = {"alloc", "allocate", "reallocate"};
+
+    for (int i = 0; i < COUNT(ends); i++) {
+        size_t m = strlen(ends[i]);
+
+        if (n >= m && strncasecmp(name + n - m, ends[i], m) == 0)
+            return true;
+    }
+    for (int i = 0; i < COUNT(words); i++) {
+        size_t m = strlen(words[i]);
+        const char *word = name + n - m;
+
+        if (n < m || strncasecmp(word, words[i], m) != 0)
+            continue;
+        if (n == m || word[-1] == '_' || isupper((unsigned char)*word))
+            return true;
+        if (i == 0 && (n == m + 1 || word[-2] == '_')) /* one letter, as in palloc */
+            return true;
+    }
+    return false;
+}
+
+bool plumbing_is_allocator(const char *function)
+{
+    size_t n;
+    const char *name;
+
+    if (bsearch(function, names, COUNT(names), sizeof(names[0]), compare) ||
+        begins_with_one(function, beginnings, COUNT(beginnings)))
+        return true;
+    name = own_name(function, &n);
+    return ends_as_allocator(name, without_suffix(name, n));
+}
+
+static const char *base_of(const char *module)
+{
+    const char *slash = strrchr(module, '/');
+
+    return slash ? slash + 1 : module;
+}
+
+bool plumbing_is_interpreter(const char *module)
+{
+    const char *base = module ? base_of(module) : "";
+
+    if (begins(base, "libpython"))
+        return true;
+    return begins(base, "python") && base[6 + strspn(base + 6, "0123456789.dmt-")] == 0;
+}
+
+/* "std::vector<int> make(int)" is a function of the program that returns a container. */
+static const char *without_result(const char *function)
+{
+    const char *start = function;
+    int depth = 0;
+
+    if (strstr(function, "operator"))
+        return function;
+    for (const char *at = function; *at && !(*at == '(' && depth == 0); at++) {
+        depth += *at == '<' || *at == '(';
+        depth -= (*at == '>' || *at == ')') && depth > 0;
+        if (*at == ' ' && depth == 0)
+            start = at + 1;
+    }
+    return start;
+}
+
+bool plumbing_is(const struct table_frame *f)
+{
+    if (f->flags & TABLE_FRAME_PYTHON)
+        return false;
+    if (!f->function)
+        return true;
+    if (plumbing_is_interpreter(f->module) || plumbing_is_allocator(f->function))
+        return true;
+    if (f->module && begins_with_one(base_of(f->module), modules, COUNT(modules)))
+        return true;
+    for (int i = 0; i < COUNT(starts); i++)
+        if (strcmp(f->function, starts[i]) == 0)
+            return true;
+    return begins_with_one(without_result(f->function), containers, COUNT(containers));
+}
+
+/* A line of Python but for those that import: their callers and what is imported say it all. */
+static bool is_line(const struct table_frame *f)
+{
+    return f->flags & TABLE_FRAME_PYTHON && !(f->file && (begins(f->file, "<frozen importlib") ||
+                                                          begins(f->file, "<frozen zipimport")));
+}
+
+bool plumbing_is_machinery(const struct table_frame *f, bool python)
+{
+    return python ? !is_line(f) : plumbing_is(f);
+}
+
+void plumbing_mark(struct table_frame *frames, int count)
+{
+    bool python = false, any = false;
+
+    for (int i = 0; i < count; i++)
+        python = python || (frames[i].flags & TABLE_FRAME_PYTHON);
+    for (int i = 0; i < count; i++) {
+        bool machinery = plumbing_is_machinery(&frames[i], python);
+
+        any = any || !machinery;
+        frames[i].flags |= machinery ? TABLE_FRAME_MACHINERY : 0u;
+    }
+    for (int i = 0; !any && i < count; i++)
+        frames[i].flags &= ~(unsigned int)TABLE_FRAME_MACHINERY;
+}

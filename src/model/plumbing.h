@@ -1,0 +1,23 @@
+/* plumbing - functions that allocate on behalf of their callers: allocators, the insides of
+ * containers, the C library, an interpreter. Nobody looks for them as the place that allocated.
+ */
+#ifndef MODEL_PLUMBING_H
+#define MODEL_PLUMBING_H
+
+#include "model/values.h"
+
+/* malloc, operator new, or a wrapper such as xmalloc, zmalloc_usable, Pool::allocate? */
+bool plumbing_is_allocator(const char *function);
+/* A file of CPython itself: libpython3.11.so.1.0, python3.11. */
+bool plumbing_is_interpreter(const char *module);
+/* Any of the above, or a frame of native code without a name. */
+bool plumbing_is(const struct table_frame *f);
+
+/* Is it machinery, in a stack with or without lines of Python? */
+bool plumbing_is_machinery(const struct table_frame *f, bool python);
+/* Mark the machinery of a stack, TABLE_FRAME_MACHINERY: where there are lines of Python, all native
+ * code; else what is plumbing. Where that is all of it, nothing.
+ */
+void plumbing_mark(struct table_frame *frames, int count);
+
+#endif

@@ -1,0 +1,383 @@
+/* recorded - see recorded.h. A model is a taker of the first pass: it begins, takes every record,
+ * ends.
+ */
+#include "model/recorded.h"
+
+#include "base/count.h"
+#include "model/allowed.h"
+#include "model/heap_replay.h"
+#include "model/space_lens.h"
+#include "model/taken_back.h"
+
+/* ---- the takers of the first pass, in the order in which they take a record ---- */
+
+struct taker {
+    unsigned int reads; /* 0: always, but once */
+    void (*begin)(struct recorded *r, unsigned int reads);
+    void (*take)(struct recorded *r, const struct trace_event *ev);
+    void (*end)(struct recorded *r);
+};
+
+static void begin_names(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    r->threads.names = &r->names;
+}
+
+static void take_names(struct recorded *r, const struct trace_event *ev)
+{
+    if (ev->kind == TRACE_STRING)
+        names_string(&r->names, ev);
+    if (ev->time_ns <= heap_until(&r->selection))
+        threads_take(&r->threads, ev);
+}
+
+static void begin_frames(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    r->frames.names = &r->names;
+}
+
+static void take_frames(struct recorded *r, const struct trace_event *ev)
+{
+    frames_take(&r->frames, ev);
+}
+
+static void end_frames(struct recorded *r)
+{
+    frames_share(&r->frames);
+}
+
+static void begin_run(struct recorded *r, unsigned int reads)
+{
+    run_start(&r->run, &r->names, trace_header(r->trace));
+    r->run.of_space = r->selection.space != SPACE_HOST;
+    for (int i = 0; i < r->listener_count; i++)
+        run_listen(&r->run, r->listeners[i].tick, r->listeners[i].context);
+    if (reads & RECORDED_REGIONS)
+        run_listen(&r->run, region_tick, &r->regions);
+}
+
+static void take_run(struct recorded *r, const struct trace_event *ev)
+{
+    if (!r->selection.to_ns || ev->time_ns <= r->selection.to_ns)
+        run_take(&r->run, ev);
+}
+
+static void begin_whole(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    run_start(&r->whole, &r->names, trace_header(r->trace));
+    r->whole.of_space = r->selection.space != SPACE_HOST;
+}
+
+static void take_whole(struct recorded *r, const struct trace_event *ev)
+{
+    run_take(&r->whole, ev);
+}
+
+static void end_whole(struct recorded *r)
+{
+    run_end(&r->whole, trace_health(r->trace));
+}
+
+const struct run *recorded_whole(const struct recorded *r)
+{
+    return r->selection.to_ns ? &r->whole : &r->run;
+}
+
+static void end_run(struct recorded *r)
+{
+    run_end(&r->run, trace_health(r->trace));
+    if (r->heap.pass)
+        heap_join(&r->heap, &r->run);
+}
+
+static void begin_heap(struct recorded *r, unsigned int reads)
+{
+    r->heap = (struct heap){.frames = &r->frames, .threads = &r->threads};
+    heap_start(&r->heap, &r->arena, &r->selection, reads & RECORDED_CREATORS ? &r->creators : NULL,
+               reads & RECORDED_LIVED);
+    heap_replay_start(&r->heap, &r->arena);
+}
+
+static void take_heap(struct recorded *r, const struct trace_event *ev)
+{
+    heap_take(&r->heap, ev);
+}
+
+static void end_heap(struct recorded *r)
+{
+    heap_end(&r->heap);
+}
+
+static void begin_cpu(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    r->cpu = (struct cpu_time){.from_ns = r->selection.from_ns,
+                               .to_ns = r->selection.to_ns,
+                               .most = ALLOWED_THINGS(r->names.file_bytes)};
+}
+
+static void take_cpu(struct recorded *r, const struct trace_event *ev)
+{
+    cpu_time_take(&r->cpu, ev);
+}
+
+static void begin_regions(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    region_start(&r->regions, &r->names, &r->selection);
+}
+
+static void take_regions(struct recorded *r, const struct trace_event *ev)
+{
+    region_take(&r->regions, ev);
+}
+
+static void end_regions(struct recorded *r)
+{
+    region_end(&r->regions);
+}
+
+static void begin_sources(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    r->sources.arena = &r->arena;
+}
+
+static void take_sources(struct recorded *r, const struct trace_event *ev)
+{
+    sources_take(&r->sources, &r->names, ev);
+}
+
+static void begin_moments(struct recorded *r, unsigned int reads)
+{
+    (void)reads;
+    moments_start(&r->moments, &r->names, &r->threads, &r->frames);
+}
+
+static void take_moments(struct recorded *r, const struct trace_event *ev)
+{
+    moments_take(&r->moments, ev);
+}
+
+static void end_moments(struct recorded *r)
+{
+    moments_end(&r->moments);
+}
+
+/* Regions begin before the run, which they listen to, and end after it. */
+static const struct taker takers[] = {
+    {0, begin_names, take_names, NULL},
+    {RECORDED_FRAMES, begin_frames, take_frames, end_frames},
+    {RECORDED_HEAP, begin_heap, take_heap, end_heap},
+    {RECORDED_REGIONS, begin_regions, take_regions, NULL},
+    {RECORDED_RUN, begin_run, take_run, end_run},
+    {RECORDED_RUN_WHOLE, begin_whole, take_whole, end_whole},
+    {RECORDED_CPU, begin_cpu, take_cpu, NULL},
+    {RECORDED_SOURCES, begin_sources, take_sources, NULL},
+    {RECORDED_MOMENTS, begin_moments, take_moments, end_moments},
+    {RECORDED_REGIONS, NULL, NULL, end_regions},
+};
+
+#define TAKERS (COUNT(takers))
+
+/* ---- what is to be read ---- */
+
+static void forget(struct recorded *r)
+{
+    heap_free(&r->heap);
+    creators_free(&r->creators);
+    cpu_time_free(&r->cpu);
+    region_list_free(&r->regions);
+    sources_free(&r->sources);
+    moments_free(&r->moments);
+    threads_free(&r->threads);
+    frames_free(&r->frames);
+    names_free(&r->names);
+    arena_free(&r->arena);
+    r->frames = (struct frames){0};
+    r->threads = (struct threads){0};
+    r->names.arena = &r->arena;
+    r->known = 0;
+    r->defined = false;
+}
+
+static bool is_same(const struct selection *a, const struct selection *b)
+{
+    return a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->temporary == b->temporary &&
+           a->born == b->born && a->space == b->space;
+}
+
+/* What is asked for, with what that needs, less what is known. */
+static unsigned int missing(const struct recorded *r, unsigned int reads)
+{
+    const unsigned int runs = RECORDED_RUN | RECORDED_RUN_WHOLE;
+    const unsigned int with_heap = RECORDED_CREATORS | RECORDED_LIVED; /* while it is read */
+
+    if (reads & (RECORDED_CREATORS | RECORDED_LIVED | RECORDED_REGIONS))
+        reads |= RECORDED_HEAP;
+    if (reads & (RECORDED_HEAP | RECORDED_CPU | RECORDED_MOMENTS))
+        reads |= RECORDED_FRAMES;
+    if (reads & (RECORDED_HEAP | RECORDED_REGIONS))
+        reads |= RECORDED_RUN;
+    if (!r->selection.to_ns && reads & runs)
+        reads = (reads & ~runs) | RECORDED_RUN;
+    reads &= ~r->known;
+    if (reads & with_heap || r->first_count)
+        reads |= RECORDED_HEAP | (r->known & with_heap);
+    if (r->listener_count || reads & (RECORDED_REGIONS | RECORDED_HEAP)) /* a heap joins a run */
+        reads |= r->known & RECORDED_RUN ? RECORDED_RUN : 0;
+    return reads;
+}
+
+static bool takes_part(const struct recorded *r, const struct taker *t, unsigned int reads)
+{
+    return t->reads ? t->reads & reads : !r->defined;
+}
+
+/* All records up to a time, without frees that were taken back. */
+static void read_all(struct recorded *r, uint64_t until_ns, taken_back_take *take, void *context)
+{
+    struct taken_back records = {.take = take, .context = context};
+    struct trace_event ev;
+
+    trace_rewind(r->trace, 0, until_ns);
+    while (trace_next(r->trace, &ev))
+        if (space_show(r->selection.space, &ev))
+            taken_back_record(&records, &ev);
+    taken_back_end(&records);
+}
+
+struct first_pass {
+    struct recorded *recorded;
+    const struct taker *active[TAKERS];
+    size_t count;
+};
+
+static void take_first(void *context, const struct trace_event *ev)
+{
+    const struct first_pass *p = context;
+    struct recorded *r = p->recorded;
+
+    for (size_t i = 0; i < p->count; i++)
+        p->active[i]->take(r, ev);
+    for (int i = 0; i < r->first_count; i++)
+        r->first[i].take(r->first[i].context, ev);
+}
+
+static void read_once(struct recorded *r, unsigned int reads)
+{
+    struct first_pass pass = {.recorded = r};
+    uint64_t until_ns = reads & RECORDED_RUN_WHOLE ? UINT64_MAX : heap_until(&r->selection);
+
+    for (const struct taker *t = takers; t < takers + TAKERS; t++) {
+        if (!takes_part(r, t, reads))
+            continue;
+        if (t->begin)
+            t->begin(r, reads);
+        if (t->take)
+            pass.active[pass.count++] = t;
+    }
+    read_all(r, until_ns, take_first, &pass);
+    for (const struct taker *t = takers; t < takers + TAKERS; t++)
+        if (t->end && takes_part(r, t, reads))
+            t->end(r);
+    r->defined = true;
+}
+
+void recorded_read(struct recorded *r, const struct selection *o, unsigned int reads)
+{
+    if (r->known && !is_same(&r->selection, o))
+        forget(r);
+    r->selection = *o;
+    if (r->heap.pass)
+        heap_narrow(&r->heap, o);
+    reads = missing(r, reads);
+    if (reads & RECORDED_HEAP) {
+        heap_free(&r->heap);
+        creators_free(&r->creators);
+    }
+    if (reads)
+        read_once(r, reads);
+    if (reads & RECORDED_HEAP && !(reads & RECORDED_RUN)) /* which was read before */
+        heap_join(&r->heap, &r->run);
+    r->listener_count = r->first_count = 0;
+    r->known |= reads;
+}
+
+void recorded_listen(struct recorded *r, run_tick *tick, void *context)
+{
+    if (r->listener_count == RECORDED_TAKERS)
+        return;
+    r->listeners[r->listener_count].tick = tick;
+    r->listeners[r->listener_count++].context = context;
+}
+
+void recorded_take_first(struct recorded *r, recorded_take *take, void *context)
+{
+    if (r->first_count == RECORDED_TAKERS)
+        return;
+    r->first[r->first_count].take = take;
+    r->first[r->first_count++].context = context;
+}
+
+void recorded_take_again(struct recorded *r, recorded_take *take, void *context, uint64_t until_ns)
+{
+    if (r->again_count == RECORDED_TAKERS)
+        return;
+    r->again[r->again_count].take = take;
+    r->again[r->again_count].context = context;
+    r->again[r->again_count++].until_ns = until_ns;
+}
+
+struct second_pass {
+    struct recorded *recorded;
+    struct heap_replay *replay; /* NULL: nobody wants events */
+    uint64_t replay_ns;
+};
+
+static void take_again(void *context, const struct trace_event *ev)
+{
+    const struct second_pass *p = context;
+    struct recorded *r = p->recorded;
+
+    if (p->replay && ev->time_ns <= p->replay_ns)
+        heap_replay(p->replay, ev);
+    for (int i = 0; i < r->again_count; i++)
+        if (ev->time_ns <= r->again[i].until_ns)
+            r->again[i].take(r->again[i].context, ev);
+}
+
+void recorded_read_again(struct recorded *r)
+{
+    struct heap_replay *replay = r->heap.replay;
+    bool events = replay && replay->count;
+    uint64_t until_ns = events ? replay->until_ns : 0;
+    struct second_pass pass = {.recorded = r, .replay = events ? replay : NULL};
+
+    if (!events && !r->again_count)
+        return;
+    if (events && until_ns > heap_until(&r->selection))
+        until_ns = heap_until(&r->selection);
+    pass.replay_ns = until_ns;
+    for (int i = 0; i < r->again_count; i++)
+        until_ns = r->again[i].until_ns > until_ns ? r->again[i].until_ns : until_ns;
+    read_all(r, until_ns, take_again, &pass);
+    if (events)
+        heap_replay_end(replay);
+    r->again_count = 0;
+}
+
+void recorded_open(struct recorded *r, struct trace *t)
+{
+    *r = (struct recorded){.trace = t};
+    r->names.arena = &r->arena;
+    r->names.file_bytes = trace_size(t);
+}
+
+void recorded_close(struct recorded *r)
+{
+    forget(r);
+}

@@ -1,0 +1,341 @@
+/* step_find - see step_find.h. */
+#include "model/step_find.h"
+
+#include "base/memory.h"
+#include "model/batches.h"
+#include "trace/batch.h"
+
+#include <stdlib.h>
+
+#define LEAST 4000 /* bytes: smaller blocks may be samples, which come by chance */
+#define BIRTHS_MOST ((size_t)1 << 21)
+#define INFOS_MOST ((size_t)1 << 20)
+#define STEPS_LEAST 3
+
+const char *step_how_text(enum step_how how)
+{
+    static const char *const texts[] = {[STEP_TOLD] = "the program",
+                                        [STEP_BY_OPTIMIZER] = "the optimizer's frames",
+                                        [STEP_BY_BACKWARD] = "the passes of gradients",
+                                        [STEP_BY_PATTERN] = "stacks that repeat"};
+
+    return texts[how];
+}
+
+/* ---- births ---- */
+
+static void add(struct step_find *f, uint64_t time_ns, uint64_t process, uint64_t stack)
+{
+    if (f->count == BIRTHS_MOST) {
+        f->left_out++;
+        return;
+    }
+    memory_fit(f->births, f->room, f->count + 1);
+    f->births[f->count] = (struct step_birth){time_ns, process, (uint32_t)stack, (uint32_t)f->count,
+                                              NULL};
+    f->count++;
+}
+
+static bool is_framework(const char *module)
+{
+    const struct table_frame f = {.module = module};
+
+    return module && op_rules_find(&f).meaning == OP_FRAMEWORK;
+}
+
+static void take_alloc(struct step_find *f, struct threads *threads, const struct trace_event *ev)
+{
+    bool whole = ev->present >= 6 && !ev->alloc.weight;
+    const struct threads_thread *t = whole && ev->alloc.bytes >= LEAST
+                                       ? threads_find(threads, ev->alloc.thread)
+                                       : NULL;
+
+    if (t)
+        add(f, ev->time_ns, t->process, ev->alloc.stack);
+}
+
+static uint64_t info_key(uint64_t process, uint64_t info)
+{
+    return process << 32 | (info & UINT32_MAX);
+}
+
+static void take_infos(struct step_find *f, const struct trace_event *ev)
+{
+    struct batch_info info = {.info = ev->infos.first - 1};
+    const unsigned char *tail = ev->tail;
+    size_t size = ev->tail_bytes;
+
+    while (batch_next_info(&tail, &size, &info))
+        if (info.bytes >= LEAST && f->infos.used < INFOS_MOST)
+            intmap_put(&f->infos, info_key(ev->infos.process, info.info), info.stack);
+}
+
+struct batch_of {
+    struct step_find *find;
+    uint64_t process;
+};
+
+static void take_portion(void *context, const struct batch_event *events, size_t n)
+{
+    const struct batch_of *b = context;
+    uint64_t stack;
+
+    for (const struct batch_event *e = events; e < events + n; e++)
+        if (e->op == BATCH_ALLOC &&
+            intmap_get(&b->find->infos, info_key(b->process, e->info), &stack))
+            add(b->find, e->time_ns, b->process, stack);
+}
+
+void step_find_take(struct step_find *f, const struct names *names, struct threads *threads,
+                    const struct trace_event *ev)
+{
+    struct batch_of batch = {f, ev->kind == TRACE_BATCH ? ev->batch.process : 0};
+
+    if (ev->kind == TRACE_MODULE)
+        f->active = f->active || is_framework(names_get(names, ev->module.file));
+    if (!f->active)
+        return;
+    if (ev->kind == TRACE_ALLOC)
+        take_alloc(f, threads, ev);
+    else if (ev->kind == TRACE_INFOS)
+        take_infos(f, ev);
+    else if (ev->kind == TRACE_BATCH)
+        batches_each(ev, take_portion, &batch);
+}
+
+/* ---- by lines of the program ---- */
+
+static bool is_of(const struct op_stack *s, enum op_phase phase)
+{
+    return s->phase == phase || (phase == OP_PHASE_BACKWARD && s->phase == OP_PHASE_RECOMPUTE);
+}
+
+static bool is_line(const struct step_birth *b, enum op_phase phase, uint64_t line)
+{
+    return is_of(b->from, phase) && frames_key(&b->from->site) == line;
+}
+
+/* The line that is entered most often in a phase; false: none is entered at all. */
+static bool choose_line(const struct step_birth *births, size_t count, enum op_phase phase,
+                        uint64_t *line)
+{
+    struct intmap runs = {0};
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = 0, key = frames_key(&births[i].from->site);
+
+        if (!is_of(births[i].from, phase) || (i && is_line(&births[i - 1], phase, key)))
+            continue;
+        intmap_get(&runs, key, &n);
+        intmap_put(&runs, key, n + 1);
+        if (n + 1 >= most) {
+            most = n + 1;
+            *line = key;
+        }
+    }
+    intmap_free(&runs);
+    return most > 0;
+}
+
+/* A step ends with the first birth after the line was left. Where none comes, a little after the last
+ * birth: half as long as it took the step before, so that what the line itself holds is gone.
+ */
+static size_t ends_by_line(const struct step_birth *births, size_t count, enum op_phase phase,
+                           uint64_t *ends)
+{
+    size_t found = 0, first = count, last = 0;
+    uint64_t line, pause_ns = 2;
+
+    if (!choose_line(births, count, phase, &line))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_line(&births[i], phase, line))
+            continue;
+        first = first < i ? first : i;
+        last = i;
+        if (i + 1 == count) {
+            ends[found++] = births[i].time_ns + pause_ns / 2;
+        } else if (!is_line(&births[i + 1], phase, line)) {
+            ends[found++] = births[i + 1].time_ns;
+            pause_ns = births[i + 1].time_ns - births[i].time_ns + 2;
+        }
+    }
+    return found >= STEPS_LEAST && (last - first) * 2 >= count - first ? found : 0;
+}
+
+/* ---- by a pattern ---- */
+
+struct recurring { /* a stack that comes again and again, as regularly */
+    size_t first, times, period;
+};
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct step_birth *x = *(const struct step_birth *const *)a,
+                            *y = *(const struct step_birth *const *)b;
+
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static size_t gap(const struct step_birth *const *at, size_t i)
+{
+    return (size_t)(at[i + 1] - at[i]);
+}
+
+/* All gaps but the first, in which a program warms up, are the same to a tenth. */
+static size_t period_of(const struct step_birth *const *at, size_t times)
+{
+    size_t from = times > STEPS_LEAST ? 1 : 0, least = SIZE_MAX, most = 0;
+
+    for (size_t i = from; i + 1 < times; i++) {
+        least = gap(at, i) < least ? gap(at, i) : least;
+        most = gap(at, i) > most ? gap(at, i) : most;
+    }
+    return most - least <= least / 10 ? least : 0;
+}
+
+static size_t list_recurring(const struct step_birth *births, size_t count,
+                             const struct step_birth **sorted, struct recurring *out)
+{
+    size_t found = 0;
+
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i; next < count && sorted[next]->stack == sorted[i]->stack;)
+            next++;
+        if (next - i < STEPS_LEAST || (size_t)(sorted[next - 1] - sorted[i]) * 2 < count)
+            continue;
+        out[found] = (struct recurring){(size_t)(sorted[i] - births), next - i,
+                                        period_of(sorted + i, next - i)};
+        found += out[found].period > 0;
+    }
+    return found;
+}
+
+/* What most stacks do is a step: what recurs less often is done now and then. */
+static const struct recurring *choose_recurring(const struct recurring *list, size_t count)
+{
+    const struct recurring *best = NULL;
+    struct intmap by_times = {0};
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = 0;
+
+        intmap_get(&by_times, list[i].times, &n);
+        intmap_put(&by_times, list[i].times, n + 1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct recurring *r = &list[i];
+        uint64_t same = 0, one_less = 0, one_more = 0;
+
+        intmap_get(&by_times, r->times, &same);
+        intmap_get(&by_times, r->times - 1, &one_less);
+        intmap_get(&by_times, r->times + 1, &one_more);
+        same += one_less + one_more;
+        if (!best || same > most || (same == most && r->period > best->period) ||
+            (same == most && r->period == best->period && r->first < best->first))
+            best = r;
+        most = same > most ? same : most;
+    }
+    intmap_free(&by_times);
+    return best;
+}
+
+static size_t ends_by_pattern(const struct step_birth *births, size_t count, uint64_t *ends)
+{
+    const struct step_birth **sorted = memory_zeroed((count + 1) * sizeof(struct step_birth *));
+    struct recurring *list = memory_zeroed((count + 1) * sizeof(*list));
+    const struct recurring *r;
+    size_t found = 0, last = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &births[i];
+    memory_sort(sorted, count, sizeof(struct step_birth *), by_stack);
+    r = choose_recurring(list, list_recurring(births, count, sorted, list));
+    for (size_t i = r ? r->first + 1 : count; i < count; i++)
+        if (births[i].stack == births[r->first].stack) {
+            ends[found++] = births[i].time_ns;
+            last = i;
+        }
+    if (r)
+        ends[found++] = last + r->period < count ? births[last + r->period].time_ns
+                                                 : births[count - 1].time_ns + 1;
+    free(sorted);
+    free(list);
+    return found;
+}
+
+size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *ends,
+                      enum step_how *how)
+{
+    size_t found;
+
+    *how = STEP_BY_OPTIMIZER;
+    found = ends_by_line(births, count, OP_PHASE_OPTIMIZER, ends);
+    if (found)
+        return found;
+    *how = STEP_BY_BACKWARD;
+    found = ends_by_line(births, count, OP_PHASE_BACKWARD, ends);
+    if (found)
+        return found;
+    *how = STEP_BY_PATTERN;
+    return ends_by_pattern(births, count, ends);
+}
+
+/* ---- of all processes ---- */
+
+static int by_process(const void *a, const void *b)
+{
+    const struct step_birth *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void keep_tensors(struct step_find *f, const struct frames *frames, struct arena *a)
+{
+    struct op_stacks stacks;
+    size_t kept = 0;
+
+    op_stacks_start(&stacks, frames, a);
+    for (size_t i = 0; i < f->count; i++) {
+        f->births[i].from = op_stacks_get(&stacks, f->births[i].stack);
+        if (f->births[i].from->tensor)
+            f->births[kept++] = f->births[i];
+    }
+    f->count = kept;
+    op_stacks_free(&stacks);
+}
+
+void step_find_end(struct step_find *f, const struct frames *frames, struct arena *a,
+                   step_found *found, void *context)
+{
+    uint64_t *ends = memory_zeroed((f->count + 1) * sizeof(*ends));
+
+    keep_tensors(f, frames, a);
+    memory_sort(f->births, f->count, sizeof(*f->births), by_process);
+    for (size_t i = 0, next; i < f->count; i = next) {
+        enum step_how how;
+        size_t count;
+
+        for (next = i; next < f->count && f->births[next].process == f->births[i].process;)
+            next++;
+        count = step_find_ends(f->births + i, next - i, ends, &how);
+        for (size_t k = 0; k < count; k++)
+            found(context, f->births[i].process, k + 1, ends[k], how);
+    }
+    free(ends);
+}
+
+void step_find_free(struct step_find *f)
+{
+    free(f->births);
+    intmap_free(&f->infos);
+    *f = (struct step_find){0};
+}

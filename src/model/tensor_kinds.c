@@ -1,0 +1,299 @@
+/* tensor_kinds - see tensor_kinds.h. */
+#include "model/tensor_kinds.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#define LASTS 2 /* what lives in so many cycles lasts */
+
+struct after {                  /* of a tensor, by number: the first that is born after it and is */
+    uint32_t forward, backward; /* in such a phase, */
+    uint32_t leaves;            /* in another phase than it, */
+    uint32_t same;              /* from the same stack */
+    uint32_t cycle;             /* backward phases that began before it */
+};
+
+struct judging {
+    struct tensor *const *list;
+    uint32_t count, cycles;
+    struct after *after;
+    struct intmap gradients; /* sizes that gradients have */
+    struct intmap firsts;    /* stack -> its first birth */
+    struct intmap kinds;     /* stack -> what the last of it was that is known */
+    struct intmap cycles_of; /* stack -> the cycles of its first birth and its last */
+};
+
+static enum op_phase phase_at(const struct judging *j, uint32_t i)
+{
+    return j->list[i]->from->phase;
+}
+
+static bool is_backward(enum op_phase p)
+{
+    return p == OP_PHASE_BACKWARD || p == OP_PHASE_RECOMPUTE;
+}
+
+/* Alive when number `at` was born; never, where there is none. */
+static bool alive_at(const struct judging *j, const struct tensor *t, uint32_t at)
+{
+    return at < j->count ? t->until > at : t->until >= j->count;
+}
+
+/* ---- what follows each ---- */
+
+/* Phases in which gradients are computed are one, with what is computed again in between. */
+static bool is_same_run(enum op_phase a, enum op_phase b)
+{
+    return a == b || (is_backward(a) && is_backward(b));
+}
+
+static void look_ahead(struct judging *j)
+{
+    struct after next = {j->count, j->count, j->count, j->count, 0};
+    struct intmap seen = {0};
+
+    for (uint32_t i = j->count; i-- > 0;) {
+        struct after *a = &j->after[i];
+        uint64_t same = j->count;
+
+        if (i + 1 < j->count && !is_same_run(phase_at(j, i), phase_at(j, i + 1)))
+            next.leaves = i + 1;
+        intmap_get(&seen, j->list[i]->stack, &same);
+        intmap_put(&seen, j->list[i]->stack, i);
+        *a = next;
+        a->same = (uint32_t)same;
+        if (phase_at(j, i) == OP_PHASE_FORWARD)
+            next.forward = i;
+        if (phase_at(j, i) == OP_PHASE_BACKWARD)
+            next.backward = i;
+    }
+    intmap_free(&seen);
+}
+
+static void count_cycles(struct judging *j)
+{
+    bool before = false;
+
+    for (uint32_t i = 0; i < j->count; i++) {
+        bool now = is_backward(phase_at(j, i));
+        uint64_t cycles = 0;
+
+        j->cycles += now && !before;
+        before = now;
+        j->after[i].cycle = j->cycles;
+        if (!intmap_get(&j->cycles_of, j->list[i]->stack, &cycles)) {
+            cycles = (uint64_t)j->cycles << 32;
+            intmap_put(&j->firsts, j->list[i]->stack, i);
+        }
+        intmap_put(&j->cycles_of, j->list[i]->stack, (cycles >> 32) << 32 | j->cycles);
+    }
+}
+
+/* Is it alive so many cycles later? Where there is but one, at the end. */
+static bool lasts(const struct judging *j, const struct tensor *t)
+{
+    uint32_t now = j->after[t->number].cycle, end = j->cycles;
+
+    if (t->until < j->count)
+        end = j->after[t->until - 1].cycle; /* it is not the first that was born */
+    return end >= now + LASTS || (j->cycles == 1 && end > now && t->until >= j->count);
+}
+
+/* Its stack makes such in no other cycle, though there are some. */
+static bool is_born_once(const struct judging *j, const struct tensor *t)
+{
+    uint64_t cycles = 0;
+
+    intmap_get(&j->cycles_of, t->stack, &cycles);
+    return cycles >> 32 == (cycles & UINT32_MAX);
+}
+
+/* Has its stack made such before? */
+static bool is_born_before(const struct judging *j, const struct tensor *t)
+{
+    uint64_t first = t->number;
+
+    intmap_get(&j->firsts, t->stack, &first);
+    return first < t->number;
+}
+
+/* Nothing tells whether what dies after the last birth was kept: what others of its stack were says it,
+ * which come before it.
+ */
+static bool know_by_others(const struct judging *j, const struct tensor *t, enum tensor_kind *kind)
+{
+    uint64_t before;
+
+    if (j->after[t->number].leaves < j->count || t->until < j->count ||
+        !intmap_get(&j->kinds, t->stack, &before))
+        return false;
+    *kind = (enum tensor_kind)before;
+    return true;
+}
+
+/* ---- kinds ---- */
+
+/* Of a phase that leaves behind what it is there for. */
+static enum tensor_kind of_result(struct judging *j, const struct tensor *t,
+                                  enum tensor_kind result)
+{
+    enum tensor_kind kind;
+
+    if (know_by_others(j, t, &kind))
+        return kind;
+    kind = alive_at(j, t, j->after[t->number].leaves) ? result : TENSOR_TEMPORARY;
+    intmap_put(&j->kinds, t->stack, kind);
+    return kind;
+}
+
+/* Nobody computes gradients with it: what grows is kept until the next one is made from it. */
+static enum tensor_kind of_inference(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+
+    if (!op_rules_is_joining(t->from->op) && !op_rules_is_joining(t->from->called))
+        return TENSOR_TEMPORARY;
+    if (a->same == j->count && !is_born_before(j, t))
+        return TENSOR_TEMPORARY;
+    return alive_at(j, t, a->same) ? TENSOR_CACHE : TENSOR_TEMPORARY;
+}
+
+static enum tensor_kind of_forward(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+
+    if (a->backward == j->count)
+        return of_inference(j, t);
+    if (lasts(j, t) && is_born_once(j, t) && j->cycles > LASTS)
+        return TENSOR_BUFFER;
+    return alive_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
+}
+
+static bool has_gradient(const struct judging *j, const struct tensor *t)
+{
+    uint64_t known;
+
+    return intmap_get(&j->gradients, t->bytes, &known);
+}
+
+/* A parameter begins blank, or is a copy of one; what is computed is none unless it has a gradient. */
+static enum tensor_kind of_module(const struct judging *j, const struct tensor *t)
+{
+    bool trained = j->cycles > 0;
+
+    if (has_gradient(j, t) || !trained)
+        return TENSOR_PARAMETER;
+    return op_rules_is_blank(t->from->called) || t->from->op == NULL ? TENSOR_PARAMETER
+                                                                     : TENSOR_BUFFER;
+}
+
+static enum tensor_kind of_build(const struct judging *j, const struct tensor *t)
+{
+    uint32_t forward = j->after[t->number].forward, backward = j->after[t->number].backward;
+
+    return alive_at(j, t, forward < backward ? forward : backward) ? of_module(j, t)
+                                                                   : TENSOR_TEMPORARY;
+}
+
+static enum tensor_kind of_lasting(const struct judging *j, const struct tensor *t)
+{
+    bool factory = op_rules_is_factory(t->from->called);
+
+    if (t->from->made && !t->from->data)
+        return of_module(j, t);
+    if (factory && has_gradient(j, t) && j->after[t->number].cycle == 0)
+        return TENSOR_PARAMETER;
+    if (factory)
+        return TENSOR_INPUT;
+    return is_born_once(j, t) ? TENSOR_UNKNOWN : TENSOR_ACTIVATION; /* a graph that is kept */
+}
+
+/* The program's own code: inputs, parameters without a module, losses. */
+static enum tensor_kind of_other(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+    uint32_t used = a->forward < a->backward ? a->forward : a->backward;
+    bool input = t->from->data || op_rules_is_factory(t->from->called);
+
+    if (a->backward == j->count && of_inference(j, t) == TENSOR_CACHE)
+        return TENSOR_CACHE;
+    if (lasts(j, t) || (a->backward == j->count && t->until >= j->count))
+        return of_lasting(j, t);
+    if (input)
+        return alive_at(j, t, used) ? TENSOR_INPUT : TENSOR_TEMPORARY;
+    return alive_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
+}
+
+static enum tensor_kind kind_of(struct judging *j, const struct tensor *t)
+{
+    switch (t->from->phase) {
+    case OP_PHASE_OPTIMIZER:
+        return of_result(j, t, TENSOR_OPTIMIZER);
+    case OP_PHASE_BACKWARD:
+        return t->kind;
+    case OP_PHASE_FORWARD:
+    case OP_PHASE_RECOMPUTE:
+        return of_forward(j, t);
+    case OP_PHASE_BUILD:
+        return of_build(j, t);
+    case OP_PHASE_OTHER:
+        break;
+    }
+    return of_other(j, t);
+}
+
+/* Their sizes are those of parameters. */
+static void find_gradients(struct judging *j)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        struct tensor *t = j->list[i];
+
+        if (t->from->phase != OP_PHASE_BACKWARD)
+            continue;
+        t->kind = of_result(j, t, TENSOR_GRADIENT);
+        if (t->kind == TENSOR_GRADIENT)
+            intmap_put(&j->gradients, t->bytes, 1);
+    }
+}
+
+void tensor_kinds_judge(struct tensor *const *list, size_t count)
+{
+    struct judging j = {.list = list, .count = (uint32_t)count};
+
+    j.after = memory_zeroed((count + 1) * sizeof(*j.after));
+    look_ahead(&j);
+    count_cycles(&j);
+    find_gradients(&j);
+    for (size_t i = 0; i < count; i++) {
+        list[i]->kind = kind_of(&j, list[i]);
+        list[i]->left = j.after[i].leaves;
+        list[i]->needed = j.after[i].backward;
+    }
+    free(j.after);
+    intmap_free(&j.gradients);
+    intmap_free(&j.firsts);
+    intmap_free(&j.kinds);
+    intmap_free(&j.cycles_of);
+}
+
+void tensor_kinds_all(struct tensors *t, struct arena *a)
+{
+    struct tensor ***of = tensors_by_process(t, a);
+
+    for (size_t i = 0; i < t->heap->process_count; i++)
+        if (of[i])
+            tensor_kinds_judge(of[i], t->born[i]);
+}
+
+const char *tensor_kind_text(enum tensor_kind kind)
+{
+    static const char *const texts[] = {
+        [TENSOR_UNKNOWN] = "other tensors",  [TENSOR_PARAMETER] = "parameters",
+        [TENSOR_GRADIENT] = "gradients",     [TENSOR_OPTIMIZER] = "optimizer state",
+        [TENSOR_ACTIVATION] = "activations", [TENSOR_INPUT] = "inputs",
+        [TENSOR_BUFFER] = "buffers",         [TENSOR_CACHE] = "kv cache",
+        [TENSOR_TEMPORARY] = "temporaries"};
+
+    return texts[kind];
+}

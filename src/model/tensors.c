@@ -1,0 +1,164 @@
+/* tensors - see tensors.h. */
+#include "model/tensors.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "model/allowed.h"
+#include "model/heap_pass.h"
+
+#include <stdlib.h>
+
+#define TENSORS_MOST ((size_t)1 << 24)
+#define LOOK_MOST 4096 /* blocks that are looked at for the one whose age fits */
+
+/* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Others are
+ * known by when they were born.
+ */
+static uint64_t key_of(const struct heap_change *c, uint64_t born_ns)
+{
+    if (c->info)
+        return hash_mix(hash_mix(1, c->place), c->info);
+    return hash_mix(hash_mix(hash_mix(hash_mix(2, c->place), c->stack), born_ns), c->bytes);
+}
+
+static void link_in(struct tensors *t, uint64_t key, uint32_t place)
+{
+    uint64_t first = 0;
+
+    intmap_get(&t->live, key, &first);
+    t->list[place - 1].next = (uint32_t)first;
+    intmap_put(&t->live, key, place);
+}
+
+static void take_birth(struct tensors *t, const struct heap_change *c)
+{
+    const struct op_stack *from = op_stacks_get(t->stacks, c->stack);
+
+    if (!from->tensor)
+        return;
+    if (t->count >= TENSORS_MOST ||
+        t->count >= ALLOWED_THINGS(t->heap->frames->names->file_bytes)) {
+        t->left_out++;
+        return;
+    }
+    memory_fit(t->list, t->room, t->count + 1);
+    t->list[t->count++] = (struct tensor){.from = from,
+                                          .bytes = c->bytes,
+                                          .born_ns = t->clock[c->place - 1],
+                                          .died_ns = UINT64_MAX,
+                                          .born_no = c->number,
+                                          .died_no = UINT64_MAX,
+                                          .stack = (uint32_t)c->stack,
+                                          .place = c->place,
+                                          .number = t->born[c->place - 1]++,
+                                          .until = TENSOR_NEVER};
+    link_in(t, key_of(c, c->time_ns), (uint32_t)t->count);
+}
+
+/* The one that was born last of those whose age fits; where none does, the last of all. */
+static uint32_t *find_dead(struct tensors *t, const struct heap_change *c, uint32_t *first)
+{
+    uint64_t from_ns, to_ns;
+    uint32_t *at = first;
+
+    heap_replay_born(c, &from_ns, &to_ns);
+    for (int i = 0; *at && i < LOOK_MOST; i++, at = &t->list[*at - 1].next)
+        if (t->list[*at - 1].born_ns >= from_ns && t->list[*at - 1].born_ns <= to_ns)
+            return at;
+    return first;
+}
+
+static void take_death(struct tensors *t, const struct heap_change *c)
+{
+    uint64_t key = key_of(c, c->born_ns), first;
+    uint32_t head, *at, place;
+
+    if (!intmap_get(&t->live, key, &first) || !first)
+        return;
+    head = (uint32_t)first;
+    at = find_dead(t, c, &head);
+    place = *at;
+    *at = t->list[place - 1].next;
+    intmap_put(&t->live, key, head);
+    t->list[place - 1].died_ns = t->clock[c->place - 1];
+    t->list[place - 1].died_no = c->number;
+    t->list[place - 1].until = t->born[c->place - 1];
+    t->last = place;
+    t->last_key = key;
+}
+
+static void take_back(struct tensors *t, const struct heap_change *c)
+{
+    struct tensor *last = t->last ? &t->list[t->last - 1] : NULL;
+
+    if (!last || t->last_key != key_of(c, c->born_ns))
+        return;
+    last->died_ns = last->died_no = UINT64_MAX;
+    last->until = TENSOR_NEVER;
+    link_in(t, t->last_key, t->last);
+    t->last = 0;
+}
+
+static void change(void *context, const struct heap_change *c)
+{
+    struct tensors *t = context;
+    uint64_t *now = &t->clock[c->place - 1];
+
+    *now = c->time_ns > *now ? c->time_ns : *now;
+    if (c->revived)
+        take_back(t, c);
+    else if (c->freed)
+        take_death(t, c);
+    else
+        take_birth(t, c);
+}
+
+void tensors_want(struct tensors *t, struct heap *h, struct op_stacks *s)
+{
+    *t = (struct tensors){.heap = h, .stacks = s};
+    t->born = memory_zeroed((h->process_count + 1) * sizeof(*t->born));
+    t->clock = memory_zeroed((h->process_count + 1) * sizeof(*t->clock));
+    heap_replay_add(h->replay, change, t, UINT64_MAX);
+}
+
+struct tensor ***tensors_by_process(const struct tensors *t, struct arena *a)
+{
+    size_t processes = t->heap->process_count;
+    struct tensor ***of = arena_alloc(a, (processes + 1) * sizeof(struct tensor **));
+
+    for (size_t i = 0; i < processes; i++)
+        if (t->born[i])
+            of[i] = arena_alloc(a, t->born[i] * sizeof(struct tensor *));
+    for (size_t i = 0; i < t->count; i++)
+        of[t->list[i].place - 1][t->list[i].number] = &t->list[i];
+    return of;
+}
+
+static uint64_t events_before(const struct tensors_moment *m, const struct tensor *t)
+{
+    const struct heap_process *p = m->heap->processes[t->place - 1];
+
+    if (m->moment == HEAP_AT_PEAK)
+        return heap_together_events(m->heap, p);
+    return m->moment == HEAP_AT_TIME && p->end_ns < m->time_ns ? 0 : UINT64_MAX;
+}
+
+bool tensors_alive(const struct tensors_moment *m, const struct tensor *t)
+{
+    uint64_t events = events_before(m, t);
+
+    if (events != UINT64_MAX)
+        return t->born_no < events && t->died_no >= events;
+    if (m->moment != HEAP_AT_TIME)
+        return t->died_ns == UINT64_MAX;
+    return t->born_ns <= m->time_ns && t->died_ns > m->time_ns;
+}
+
+void tensors_free(struct tensors *t)
+{
+    intmap_free(&t->live);
+    free(t->list);
+    free(t->born);
+    free(t->clock);
+    *t = (struct tensors){0};
+}
