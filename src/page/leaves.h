@@ -1,0 +1,46 @@
+/* leaves - what the page adds up: who (node of the trie, thread, line, labels), and for each
+ * measure entries of theirs. Small subtrees are folded into their parents: their leaves keep thread
+ * and line, so every sum stays.
+ */
+#ifndef PAGE_LEAVES_H
+#define PAGE_LEAVES_H
+
+#include "model/heap_entries.h"
+#include "page/trie.h"
+
+struct leaf {
+    uint32_t node, thread, line, labels;
+};
+
+enum measure { MEASURE_HEAP, MEASURE_MAPS, MEASURE_CPU, MEASURE_WAITS, MEASURE_COPIES, MEASURES };
+
+struct entries { /* `owner` is a leaf; by leaf, birth, death */
+    struct heap_entry *list;
+    size_t count;
+};
+
+struct leaves {
+    struct leaf *list;
+    size_t count, room;
+    struct trie_node *nodes; /* in preorder; `up` is the parent's place */
+    size_t node_count;
+    struct entries of[MEASURES];
+};
+
+/* By node, thread, line and labels: each once. `numbers` of what was given become places in it. */
+void leaves_sort(struct leaves *l, uint32_t *numbers);
+
+/* Where it is looked at what is large: at the edges of the coarse grid, so that a stretch that is
+ * told finer changes neither what is folded nor the order.
+ */
+struct leaves_cells {
+    const uint16_t *of; /* by cell: the edge of it */
+    int count, edges;
+};
+
+/* Fold what is below a part of every measure, and order the nodes. `from` stays as it is. */
+void leaves_fold(struct leaves *to, const struct leaves *from, double least,
+                 const struct leaves_cells *cells);
+void leaves_free(struct leaves *l);
+
+#endif
