@@ -1,7 +1,7 @@
 /* cells - see cells.h. */
-#include "analyze/cells.h"
+#include "questions/cells.h"
 
-#include "analyze/process_tree.h"
+#include "model/process_tree.h"
 
 void cells_tree(struct table_cell *c, const struct run *r, enum trace_metric metric)
 {
@@ -23,6 +23,12 @@ void cells_percent(struct table_cell *c, bool known, double percent)
 {
     if (known)
         cell_real(c, percent);
+}
+
+void cells_pid(struct table_cell *c, const struct run_process *p)
+{
+    if (p->pid)
+        cell_number(c, p->pid);
 }
 
 void cells_most(struct table_cell *c, const struct run_process *p, enum trace_metric metric)

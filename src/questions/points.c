@@ -1,5 +1,5 @@
 /* points - see points.h. */
-#include "analyze/points.h"
+#include "questions/points.h"
 
 struct table_cell *points_add(struct points *p)
 {

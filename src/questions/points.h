@@ -1,10 +1,10 @@
 /* points - a timeline being filled: one row per tick until there are too many, then one for every
  * two, four, eight ... ticks. No peak is lost (table_fold).
  */
-#ifndef ANALYZE_POINTS_H
-#define ANALYZE_POINTS_H
+#ifndef QUESTIONS_POINTS_H
+#define QUESTIONS_POINTS_H
 
-#include "analyze/table.h"
+#include "questions/table.h"
 
 struct points {
     struct answer *answer;

@@ -1,24 +1,29 @@
-/* copy_lines - the question `copies`: which lines copy memory. How much is sampled by bytes where the
+/* question_copies - the question `copies`: which lines copy memory. How much is sampled by bytes where the
  * recording was asked for it; the CPU time in memcpy and memmove is known from any CPU samples.
  *
  * A copy belongs to the line that called memcpy, or to the line of Python that it was done for.
  */
-#include "analyze/covered.h"
-#include "analyze/cpu_read.h"
+#include "base/count.h"
 
 #include "base/memory.h"
+#include "questions/covered_answer.h"
+#include "questions/question.h"
 
 #include <stdlib.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define ROWS 50
 
-static const struct table_column fact_columns[] = {{"name", UNIT_TEXT}, {"value", UNIT_TEXT}};
+enum { BYTES, PERCENT, ERROR_PERCENT, PER_SECOND, SAMPLES, COPYING, SITE, STACK };
 
 static const struct table_column columns[] = {
-    {"bytes", UNIT_BYTES},      {"percent", UNIT_PERCENT}, {"error_percent", UNIT_PERCENT},
-    {"per_second", UNIT_BYTES}, {"samples", UNIT_COUNT},   {"copying", UNIT_NS},
-    {"site", UNIT_TEXT},        {"stack", UNIT_STACK},
+    [BYTES] = {"bytes", UNIT_BYTES},
+    [PERCENT] = {"percent", UNIT_PERCENT},
+    [ERROR_PERCENT] = {"error_percent", UNIT_PERCENT},
+    [PER_SECOND] = {"per_second", UNIT_BYTES},
+    [SAMPLES] = {"samples", UNIT_COUNT},
+    [COPYING] = {"copying", UNIT_NS},
+    [SITE] = {"site", UNIT_TEXT},
+    [STACK] = {"stack", UNIT_STACK},
 };
 
 struct line {
@@ -28,9 +33,8 @@ struct line {
 };
 
 struct work {
-    struct cpu_time time;
-    struct frames frames;
-    struct run run;
+    const struct cpu_time *time;
+    const struct frames *frames;
     struct line *lines;
     size_t count, room;
     struct intmap places;
@@ -40,15 +44,12 @@ struct work {
 
 static struct line *line_of(struct work *w, uint64_t stack)
 {
-    struct table_frame site = frames_site(&w->frames, stack);
+    struct table_frame site = frames_site(w->frames, stack);
     uint64_t key = stack ? frames_key(&site) : 0, place;
 
     if (intmap_get(&w->places, key, &place))
         return &w->lines[place];
-    if (w->count == w->room) {
-        w->room = w->room ? w->room * 2 : 64;
-        w->lines = memory_resize(w->lines, w->room * sizeof(*w->lines));
-    }
+    memory_fit(w->lines, w->room, w->count + 1);
     intmap_put(&w->places, key, w->count);
     w->lines[w->count] = (struct line){.site = site, .stack = stack};
     return &w->lines[w->count++];
@@ -57,14 +58,14 @@ static struct line *line_of(struct work *w, uint64_t stack)
 /* A CPU sample stands in memcpy itself, a COPY at its call. */
 static void add_entry(struct work *w, const struct cpu_entry *e)
 {
-    uint64_t stack = e->stack <= w->frames.stack_count ? e->stack : 0;
+    uint64_t stack = e->stack <= w->frames->stack_count ? e->stack : 0;
     uint64_t weight = w->known ? e->sums.copied : e->sums.in_copy_ns;
     struct line *l;
 
     if (!e->sums.copies && !e->sums.in_copy_ns)
         return;
     if (stack && !e->sums.copies)
-        stack = w->frames.stacks[stack].parent;
+        stack = w->frames->stacks[stack].parent;
     l = line_of(w, stack);
     cpu_sums_add(&l->sums, &e->sums);
     if (weight > l->best) {
@@ -95,23 +96,23 @@ static void put_line(struct answer *a, struct table *t, const struct work *w, co
     struct table_cell *c = table_add(a, t);
 
     if (w->known) {
-        cell_number(&c[0], l->sums.copied);
-        if (w->time.sums.copied)
-            cell_real(&c[1], (double)l->sums.copied / (double)w->time.sums.copied * 100);
+        cell_number(&c[BYTES], l->sums.copied);
+        if (w->time->sums.copied)
+            cell_real(&c[PERCENT], (double)l->sums.copied / (double)w->time->sums.copied * 100);
         if (l->sums.copied)
-            cell_real(&c[2], cpu_sums_copied_error(&l->sums));
-        rate(&c[3], w, l->sums.copied);
-        cell_number(&c[4], l->sums.copies);
+            cell_real(&c[ERROR_PERCENT], cpu_sums_copied_error(&l->sums));
+        rate(&c[PER_SECOND], w, l->sums.copied);
+        cell_number(&c[SAMPLES], l->sums.copies);
     }
-    if (w->time.sums.samples)
-        cell_number(&c[5], l->sums.in_copy_ns);
-    cell_text(&c[6], l->stack ? table_frame_text(a->arena, &l->site) : "(stack not known)");
-    cell_stack(&c[7], frames_stack(&w->frames, a->arena, l->stack));
+    if (w->time->sums.samples)
+        cell_number(&c[COPYING], l->sums.in_copy_ns);
+    cell_text(&c[SITE], l->stack ? table_frame_text(a->arena, &l->site) : "(stack not known)");
+    cell_stack(&c[STACK], frames_shared(w->frames, l->stack));
 }
 
 static void put_facts(struct answer *a, struct table *t, const struct work *w)
 {
-    const struct cpu_sums *s = &w->time.sums;
+    const struct cpu_sums *s = &w->time->sums;
 
     if (w->known) {
         cell_number(table_fact(a, t, "copied", UNIT_BYTES), s->copied);
@@ -133,8 +134,8 @@ static void put_facts(struct answer *a, struct table *t, const struct work *w)
 
 static void put_lines(struct answer *a, struct table *t, struct work *w, uint64_t most)
 {
-    for (size_t i = 0; i < w->time.count; i++)
-        add_entry(w, &w->time.entries[i]);
+    for (size_t i = 0; i < w->time->count; i++)
+        add_entry(w, &w->time->entries[i]);
     memory_sort(w->lines, w->count, sizeof(*w->lines), by_bytes);
     for (size_t i = 0; i < w->count && i < most; i++)
         put_line(a, t, w, &w->lines[i]);
@@ -150,39 +151,40 @@ static void put_lines(struct answer *a, struct table *t, struct work *w, uint64_
             "not among them.";
 }
 
-static void read_trace(struct work *w, struct trace *t, const struct question_options *o,
-                       struct arena *arena)
+static uint64_t length_of(const struct trace *t, const struct selection *o)
 {
     uint64_t last = trace_last_ns(t), to = o->to_ns && o->to_ns < last ? o->to_ns : last;
 
-    cpu_read(&w->time, &w->frames, &w->run, t, o, arena);
-    w->ran_ns = to > o->from_ns ? to - o->from_ns : 0;
-    w->known = w->time.sums.copies != 0;
+    return to > o->from_ns ? to - o->from_ns : 0;
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+static int run(struct asked *q, struct err *err)
 {
-    struct table *facts = answer_add(a, "facts", TABLE_FACTS, fact_columns, COUNT(fact_columns));
+    struct answer *a = q->answer;
+    struct table *facts = answer_facts(a, "facts");
     struct table *table = answer_add(a, "copies", TABLE_ROWS, columns, COUNT(columns));
-    struct work w = {0};
+    const struct cpu_time *time = &q->recorded->cpu;
+    struct work w = {.time = time, .frames = &q->recorded->frames, .known = time->sums.copies};
+    uint64_t rows = q->options->rows;
 
     (void)err;
-    read_trace(&w, t, o, a->arena);
-    covered_answer(a, &w.run);
+    w.ran_ns = length_of(q->recorded->trace, q->options);
+    covered_answer(a, recorded_whole(q->recorded));
     put_facts(a, facts, &w);
-    if (w.known || w.time.sums.in_copy_ns)
-        put_lines(a, table, &w, o->rows ? o->rows : ROWS);
+    if (w.known || time->sums.in_copy_ns)
+        put_lines(a, table, &w, rows ? rows : ROWS);
     else
         table->note = "The trace holds no copies; 'tidemark record --copies' records them.";
-    cpu_time_free(&w.time);
     intmap_free(&w.places);
     free(w.lines);
-    frames_free(&w.frames);
     return 0;
 }
 
 const struct question question_copies = {
     .name = "copies",
     .summary = "which lines copy memory, how much, and the CPU time that it takes",
+    .group = QUESTION_OF_COPIES,
+    .more = "; how much is known of recordings made with --copies",
+    .reads = RECORDED_CPU | RECORDED_RUN_WHOLE,
     .run = run,
 };

@@ -1,40 +1,62 @@
-/* cpu_functions - the question `cpu`: which functions use CPU time themselves, and with all that they
+/* question_cpu - the question `cpu`: which functions use CPU time themselves, and with all that they
  * call; how much of it is Python, native code and the kernel; and how much of what the kernel has
  * counted was seen.
  *
  * A function that is on a stack several times has its time once. Code without a name is one row per
  * file of code. What the interpreter itself does for a line of Python is that function's own.
  */
-#include "analyze/covered.h"
-#include "analyze/cpu_read.h"
+#include "base/count.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
+#include "questions/covered_answer.h"
+#include "questions/question.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define ROWS 30
 
-static const struct table_column functions[] = {
-    {"self", UNIT_NS},
-    {"self_percent", UNIT_PERCENT},
-    {"total", UNIT_NS},
-    {"total_percent", UNIT_PERCENT},
-    {"error_percent", UNIT_PERCENT},
-    {"python", UNIT_NS},
-    {"native", UNIT_NS},
-    {"system", UNIT_NS},
-    {"copying", UNIT_NS},
-    {"samples", UNIT_COUNT},
-    {"function", UNIT_TEXT},
-    {"module", UNIT_TEXT},
+enum {
+    FUNCTION_SELF,
+    FUNCTION_SELF_PERCENT,
+    FUNCTION_TOTAL,
+    FUNCTION_TOTAL_PERCENT,
+    FUNCTION_ERROR_PERCENT,
+    FUNCTION_PYTHON,
+    FUNCTION_NATIVE,
+    FUNCTION_SYSTEM,
+    FUNCTION_COPYING,
+    FUNCTION_SAMPLES,
+    FUNCTION_FUNCTION,
+    FUNCTION_MODULE,
 };
 
+static const struct table_column functions[] = {
+    [FUNCTION_SELF] = {"self", UNIT_NS},
+    [FUNCTION_SELF_PERCENT] = {"self_percent", UNIT_PERCENT},
+    [FUNCTION_TOTAL] = {"total", UNIT_NS},
+    [FUNCTION_TOTAL_PERCENT] = {"total_percent", UNIT_PERCENT},
+    [FUNCTION_ERROR_PERCENT] = {"error_percent", UNIT_PERCENT},
+    [FUNCTION_PYTHON] = {"python", UNIT_NS},
+    [FUNCTION_NATIVE] = {"native", UNIT_NS},
+    [FUNCTION_SYSTEM] = {"system", UNIT_NS},
+    [FUNCTION_COPYING] = {"copying", UNIT_NS},
+    [FUNCTION_SAMPLES] = {"samples", UNIT_COUNT},
+    [FUNCTION_FUNCTION] = {"function", UNIT_TEXT},
+    [FUNCTION_MODULE] = {"module", UNIT_TEXT},
+};
+
+enum { STACK_CPU, STACK_PERCENT, STACK_ERROR_PERCENT, STACK_SAMPLES, STACK_SITE, STACK_STACK };
+
 static const struct table_column stacks[] = {
-    {"cpu", UNIT_NS},        {"percent", UNIT_PERCENT}, {"error_percent", UNIT_PERCENT},
-    {"samples", UNIT_COUNT}, {"site", UNIT_TEXT},       {"stack", UNIT_STACK},
+    [STACK_CPU] = {"cpu", UNIT_NS},
+    [STACK_PERCENT] = {"percent", UNIT_PERCENT},
+    [STACK_ERROR_PERCENT] = {"error_percent", UNIT_PERCENT},
+    [STACK_SAMPLES] = {"samples", UNIT_COUNT},
+    [STACK_SITE] = {"site", UNIT_TEXT},
+    [STACK_STACK] = {"stack", UNIT_STACK},
 };
 
 struct function {
@@ -44,9 +66,9 @@ struct function {
 };
 
 struct work {
-    struct cpu_time time;
-    struct frames frames;
-    struct run run;
+    struct cpu_time time; /* with entries of its own, which are merged in the end */
+    const struct frames *frames;
+    const struct run *run;
     struct function *functions;
     size_t count, room;
     struct intmap places;
@@ -55,9 +77,9 @@ struct work {
 /* Texts are kept once each, so their place stands for them. */
 static uint64_t key_of(const struct table_frame *f)
 {
-    uint64_t key = intmap_mix(intmap_mix(1, (uintptr_t)f->module), (uintptr_t)f->function);
+    uint64_t key = hash_mix(hash_mix(1, (uintptr_t)f->module), (uintptr_t)f->function);
 
-    return f->flags & TABLE_FRAME_PYTHON ? intmap_mix(key, (uintptr_t)f->file) : key;
+    return f->flags & TABLE_FRAME_PYTHON ? hash_mix(key, (uintptr_t)f->file) : key;
 }
 
 static struct function *function_of(struct work *w, const struct table_frame *f)
@@ -66,10 +88,7 @@ static struct function *function_of(struct work *w, const struct table_frame *f)
 
     if (intmap_get(&w->places, key, &place))
         return &w->functions[place];
-    if (w->count == w->room) {
-        w->room = w->room ? w->room * 2 : 64;
-        w->functions = memory_resize(w->functions, w->room * sizeof(*w->functions));
-    }
+    memory_fit(w->functions, w->room, w->count + 1);
     intmap_put(&w->places, key, w->count);
     w->functions[w->count] = (struct function){.name = *f};
     return &w->functions[w->count++];
@@ -77,13 +96,13 @@ static struct function *function_of(struct work *w, const struct table_frame *f)
 
 static bool is_own(const struct cpu_sums *s, const struct table_frame *f)
 {
-    return f->flags & TABLE_FRAME_PYTHON || s->sort_ns[TRACE_CPU_PYTHON] * 2 < s->ns;
+    return f->flags & TABLE_FRAME_PYTHON || s->kind_ns[TRACE_CPU_PYTHON] * 2 < s->ns;
 }
 
 static void add_entry(struct work *w, size_t number)
 {
     const struct cpu_entry *e = &w->time.entries[number - 1];
-    const struct frames *f = &w->frames;
+    const struct frames *f = w->frames;
     struct table_frame names[FRAMES_INLINED_MOST];
     bool owned = false;
 
@@ -149,12 +168,12 @@ static void error(struct table_cell *c, const struct work *w, const struct cpu_s
         cell_real(c, cpu_sums_error(s) * sqrt(share < 1 ? 1 - share : 0));
 }
 
-static void sorts(struct table_cell *c, const struct cpu_sums *s)
+static void put_kinds(struct table_cell *c, const struct cpu_sums *s)
 {
-    cell_number(&c[0], s->sort_ns[TRACE_CPU_PYTHON]);
-    cell_number(&c[1], s->sort_ns[TRACE_CPU_NATIVE]);
-    cell_number(&c[2], s->sort_ns[TRACE_CPU_SYSTEM]);
-    cell_number(&c[3], s->in_copy_ns);
+    cell_number(&c[FUNCTION_PYTHON], s->kind_ns[TRACE_CPU_PYTHON]);
+    cell_number(&c[FUNCTION_NATIVE], s->kind_ns[TRACE_CPU_NATIVE]);
+    cell_number(&c[FUNCTION_SYSTEM], s->kind_ns[TRACE_CPU_SYSTEM]);
+    cell_number(&c[FUNCTION_COPYING], s->in_copy_ns);
 }
 
 static void put_function(struct answer *a, struct table *t, const struct work *w,
@@ -162,15 +181,15 @@ static void put_function(struct answer *a, struct table *t, const struct work *w
 {
     struct table_cell *c = table_add(a, t);
 
-    cell_number(&c[0], f->self.ns);
-    percent(&c[1], f->self.ns, w->time.sums.ns);
-    cell_number(&c[2], f->total.ns);
-    percent(&c[3], f->total.ns, w->time.sums.ns);
-    error(&c[4], w, &f->total);
-    sorts(&c[5], &f->total);
-    cell_number(&c[9], f->total.samples);
-    cell_text(&c[10], name_of(a->arena, &f->name));
-    cell_text(&c[11], f->name.module);
+    cell_number(&c[FUNCTION_SELF], f->self.ns);
+    percent(&c[FUNCTION_SELF_PERCENT], f->self.ns, w->time.sums.ns);
+    cell_number(&c[FUNCTION_TOTAL], f->total.ns);
+    percent(&c[FUNCTION_TOTAL_PERCENT], f->total.ns, w->time.sums.ns);
+    error(&c[FUNCTION_ERROR_PERCENT], w, &f->total);
+    put_kinds(c, &f->total);
+    cell_number(&c[FUNCTION_SAMPLES], f->total.samples);
+    cell_text(&c[FUNCTION_FUNCTION], name_of(a->arena, &f->name));
+    cell_text(&c[FUNCTION_MODULE], f->name.module);
 }
 
 /* Time whose stack is not known: it is in every percentage's whole. */
@@ -212,9 +231,9 @@ static uint64_t *stack_keys(const struct frames *f)
     for (size_t i = 1; i <= f->stack_count; i++) {
         size_t n = frames_expand(f, f->stacks[i].frame, names, FRAMES_INLINED_MOST);
 
-        keys[i] = intmap_mix(keys[f->stacks[i].parent], n);
+        keys[i] = hash_mix(keys[f->stacks[i].parent], n);
         while (n--)
-            keys[i] = intmap_mix(intmap_mix(keys[i], key_of(&names[n])), names[n].flags);
+            keys[i] = hash_mix(hash_mix(keys[i], key_of(&names[n])), names[n].flags);
     }
     return keys;
 }
@@ -256,20 +275,20 @@ static size_t merge_entries(struct cpu_time *time, const struct frames *f)
 static void put_stacks(struct answer *a, struct work *w, uint64_t most)
 {
     struct table *t = answer_add(a, "stacks", TABLE_ROWS, stacks, COUNT(stacks));
-    size_t count = merge_entries(&w->time, &w->frames);
+    size_t count = merge_entries(&w->time, w->frames);
 
     for (size_t i = 0; i < count && i < most && w->time.entries[i].sums.ns; i++) {
         const struct cpu_entry *e = &w->time.entries[i];
-        const struct table_stack *stack = frames_stack(&w->frames, a->arena, e->stack);
+        const struct table_stack *stack = frames_shared(w->frames, e->stack);
         struct table_cell *c = table_add(a, t);
 
-        cell_number(&c[0], e->sums.ns);
-        percent(&c[1], e->sums.ns, w->time.sums.ns);
-        error(&c[2], w, &e->sums);
-        cell_number(&c[3], e->sums.samples);
-        cell_text(&c[4],
+        cell_number(&c[STACK_CPU], e->sums.ns);
+        percent(&c[STACK_PERCENT], e->sums.ns, w->time.sums.ns);
+        error(&c[STACK_ERROR_PERCENT], w, &e->sums);
+        cell_number(&c[STACK_SAMPLES], e->sums.samples);
+        cell_text(&c[STACK_SITE],
                   stack ? table_frame_text(a->arena, &stack->frames[0]) : "(stack not known)");
-        cell_stack(&c[5], stack);
+        cell_stack(&c[STACK_STACK], stack);
     }
     if (count > most)
         t->note = arena_printf(a->arena, "%zu stacks in all.", count);
@@ -277,19 +296,18 @@ static void put_stacks(struct answer *a, struct work *w, uint64_t most)
 
 static void put_facts(struct answer *a, const struct work *w, bool whole)
 {
-    static const struct table_column columns[] = {{"name", UNIT_TEXT}, {"value", UNIT_TEXT}};
-    struct table *t = answer_add(a, "cpu", TABLE_FACTS, columns, COUNT(columns));
+    struct table *t = answer_facts(a, "cpu");
     const struct cpu_sums *s = &w->time.sums;
     uint64_t used;
 
     cell_number(table_fact(a, t, "sampled", UNIT_NS), s->ns);
     cell_number(table_fact(a, t, "samples", UNIT_COUNT), s->samples);
-    cell_number(table_fact(a, t, "python", UNIT_NS), s->sort_ns[TRACE_CPU_PYTHON]);
-    cell_number(table_fact(a, t, "native", UNIT_NS), s->sort_ns[TRACE_CPU_NATIVE]);
-    cell_number(table_fact(a, t, "system", UNIT_NS), s->sort_ns[TRACE_CPU_SYSTEM]);
+    cell_number(table_fact(a, t, "python", UNIT_NS), s->kind_ns[TRACE_CPU_PYTHON]);
+    cell_number(table_fact(a, t, "native", UNIT_NS), s->kind_ns[TRACE_CPU_NATIVE]);
+    cell_number(table_fact(a, t, "system", UNIT_NS), s->kind_ns[TRACE_CPU_SYSTEM]);
     cell_number(table_fact(a, t, "copying", UNIT_NS), s->in_copy_ns);
-    cell_number(table_fact(a, t, "without_stack", UNIT_NS), s->sort_ns[0]);
-    if (whole && run_total(&w->run, METRIC_CPU_NS, &used) && used) {
+    cell_number(table_fact(a, t, "without_stack", UNIT_NS), s->kind_ns[0]);
+    if (whole && run_total(w->run, METRIC_CPU_NS, &used) && used) {
         cell_number(table_fact(a, t, "used", UNIT_NS), used);
         percent(table_fact(a, t, "sampled_percent", UNIT_PERCENT), s->ns, used);
     }
@@ -299,14 +317,37 @@ static void put_facts(struct answer *a, const struct work *w, bool whole)
         "all processes, recorded or not.";
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+/* All threads together: what is asked here is by stack. */
+static void copy_time(struct cpu_time *to, const struct cpu_time *from)
 {
+    struct intmap places = {0};
+    uint64_t place;
+
+    *to = (struct cpu_time){.sums = from->sums};
+    to->entries = memory_zeroed((from->count + 1) * sizeof(*from->entries));
+    for (size_t i = 0; i < from->count; i++) {
+        const struct cpu_entry *e = &from->entries[i];
+
+        if (intmap_get(&places, e->stack, &place)) {
+            cpu_sums_add(&to->entries[place].sums, &e->sums);
+            continue;
+        }
+        intmap_put(&places, e->stack, to->count);
+        to->entries[to->count++] = *e;
+    }
+    intmap_free(&places);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    const struct selection *o = q->options;
     uint64_t most = o->rows ? o->rows : ROWS;
-    struct work w = {0};
+    struct work w = {.frames = &q->recorded->frames, .run = recorded_whole(q->recorded)};
+    struct answer *a = q->answer;
 
     (void)err;
-    cpu_read(&w.time, &w.frames, &w.run, t, o, a->arena);
-    covered_answer(a, &w.run);
+    copy_time(&w.time, &q->recorded->cpu);
+    covered_answer(a, w.run);
     if (w.time.sums.samples) {
         put_facts(a, &w, !o->from_ns && !o->to_ns);
         put_functions(a, &w, most);
@@ -315,15 +356,16 @@ static int run(struct trace *t, const struct question_options *o, struct answer 
         answer_add(a, "functions", TABLE_ROWS, functions, COUNT(functions))->note =
             "The trace holds no CPU samples.";
     }
-    cpu_time_free(&w.time);
+    free(w.time.entries);
     intmap_free(&w.places);
     free(w.functions);
-    frames_free(&w.frames);
     return 0;
 }
 
 const struct question question_cpu = {
     .name = "cpu",
     .summary = "which functions use CPU time, in Python, in native code and in the kernel",
+    .group = QUESTION_OF_CPU,
+    .reads = RECORDED_CPU | RECORDED_RUN_WHOLE,
     .run = run,
 };

@@ -1,27 +1,41 @@
-/* functions - see function_rows.h; and the question `functions`. */
-#include "analyze/function_rows.h"
+/* question_functions - see function_rows.h; and the question `functions`. */
+#include "base/count.h"
+#include "questions/function_rows.h"
 
-#include "analyze/heap_rows.h"
 #include "base/memory.h"
+#include "model/heap_rows.h"
+#include "questions/heap_cells.h"
+#include "questions/line_cells.h"
+#include "questions/question.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+enum {
+    FUNCTION,
+    SUMS, /* its own: the columns of line_sums */
+    TOTAL_CPU_PERCENT = SUMS + LINE_SUMS_WIDTH,
+    TOTAL_CPU,
+    TOTAL_WAITING,
+    TOTAL_ALLOCATED,
+    TOTAL_AT_PEAK,
+    TOTAL_ALIVE,
+    FILE_COLUMN,
+    LINE,
+};
 
 static const struct table_column columns[] = {
-    {"function", UNIT_TEXT},
-    LINE_SUMS_COLUMNS,
-    {"total_cpu_percent", UNIT_PERCENT},
-    {"total_cpu", UNIT_NS},
-    {"total_waiting", UNIT_NS},
-    {"total_allocated", UNIT_BYTES},
-    {"total_at_peak", UNIT_BYTES},
-    {"total_alive", UNIT_BYTES},
-    {"file", UNIT_TEXT},
-    {"line", UNIT_ID},
+    [FUNCTION] = {"function", UNIT_TEXT},
+    LINE_SUMS_COLUMNS(SUMS),
+    [TOTAL_CPU_PERCENT] = {"total_cpu_percent", UNIT_PERCENT, .detail = true},
+    [TOTAL_CPU] = {"total_cpu", UNIT_NS, .detail = true},
+    [TOTAL_WAITING] = {"total_waiting", UNIT_NS, .detail = true},
+    [TOTAL_ALLOCATED] = {"total_allocated", UNIT_BYTES, .detail = true},
+    [TOTAL_AT_PEAK] = {"total_at_peak", UNIT_BYTES, .detail = true},
+    [TOTAL_ALIVE] = {"total_alive", UNIT_BYTES, .detail = true},
+    [FILE_COLUMN] = {"file", UNIT_TEXT},
+    [LINE] = {"line", UNIT_ID},
 };
-#define TOTALS_AT (1 + LINE_SUMS_WIDTH)
 
 struct row {
     uint32_t function;
@@ -42,15 +56,15 @@ static int by_weight(const void *left, const void *right)
 static void fill_totals(const struct line_sums *s, struct table_cell *c, const struct line_sum *l)
 {
     if (s->cpu_known) {
-        heap_cell_percent(&c[0], (double)l->cpu.ns, (double)s->sum.cpu.ns);
-        cell_number(&c[1], l->cpu.ns);
+        heap_cell_percent(&c[TOTAL_CPU_PERCENT], (double)l->cpu.ns, (double)s->sum.cpu.ns);
+        cell_number(&c[TOTAL_CPU], l->cpu.ns);
     }
     if (s->waits_known)
-        cell_number(&c[2], l->cpu.wait_ns);
+        cell_number(&c[TOTAL_WAITING], l->cpu.wait_ns);
     if (s->memory_known) {
-        heap_cell_bytes(&c[3], &l->allocated);
-        heap_cell_bytes(&c[4], &l->at_peak);
-        heap_cell_bytes(&c[5], &l->alive);
+        heap_cell_bytes(&c[TOTAL_ALLOCATED], &l->allocated);
+        heap_cell_bytes(&c[TOTAL_AT_PEAK], &l->at_peak);
+        heap_cell_bytes(&c[TOTAL_ALIVE], &l->alive);
     }
 }
 
@@ -60,12 +74,12 @@ static void add_function(struct answer *a, struct table *t, const struct line_su
     const struct blame_function *f = &s->blame.functions[function];
     struct table_cell *c = table_add(a, t);
 
-    cell_text(&c[0], f->name ? f->name : "(not known)");
-    line_sums_cells(s, &c[1], &s->selves[function]);
-    fill_totals(s, &c[TOTALS_AT], &s->totals[function]);
-    cell_text(&c[TOTALS_AT + 6], s->blame.files[f->file].path);
+    cell_text(&c[FUNCTION], f->name ? f->name : "(not known)");
+    line_sums_cells(s, &c[SUMS], &s->selves[function]);
+    fill_totals(s, c, &s->totals[function]);
+    cell_text(&c[FILE_COLUMN], s->blame.files[f->file].path);
     if (f->line)
-        cell_number(&c[TOTALS_AT + 7], f->line);
+        cell_number(&c[LINE], f->line);
 }
 
 static void add_rest(struct answer *a, struct table *t, const struct line_sums *s, const char *name,
@@ -76,19 +90,18 @@ static void add_rest(struct answer *a, struct table *t, const struct line_sums *
     if (line_sum_is_empty(sum))
         return;
     c = table_add(a, t);
-    cell_text(&c[0], name);
-    line_sums_cells(s, &c[1], sum);
+    cell_text(&c[FUNCTION], name);
+    line_sums_cells(s, &c[SUMS], sum);
 }
 
 struct table *function_rows_add(struct answer *a, const struct line_sums *s)
 {
     struct table *t = answer_add(a, "functions", TABLE_ROWS, columns, COUNT(columns));
     struct row *rows = memory_zeroed(((size_t)s->blame.function_count + 1) * sizeof(*rows));
-    uint64_t most = s->heap.options.rows ? s->heap.options.rows : UINT64_MAX;
+    uint64_t most = s->heap->options.rows ? s->heap->options.rows : UINT64_MAX;
     struct line_sum rest = {0};
     size_t count = 0;
 
-    t->detail = LINE_SUMS_DETAIL << 1 | 0x36u << TOTALS_AT;
     for (uint32_t i = 0; i < s->blame.function_count; i++)
         if (!line_sum_is_empty(&s->totals[i]))
             rows[count++] = (struct row){i, line_sums_weight(s, &s->selves[i]),
@@ -106,28 +119,39 @@ struct table *function_rows_add(struct answer *a, const struct line_sums *s)
                               count - most == 1 ? "" : "s"),
                  &rest);
     for (int i = 0; i < SCOPE_KINDS; i++)
-        add_rest(a, t, s, scope_text((enum scope_kind)i), &s->lines[i]);
+        add_rest(a, t, s, line_sums_kind(s, a->arena, (uint32_t)i), &s->lines[i]);
     free(rows);
     return t;
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+static void again(struct asked *q)
 {
-    struct line_sums s;
+    line_sums_want(q->state, q->recorded, q->options, false);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct answer *a = q->answer;
+    struct line_sums *s = q->state;
     struct table *table;
 
     (void)err;
-    line_sums_read(&s, a, t, o);
-    table = function_rows_add(a, &s);
-    table->note = line_sum_is_empty(&s.sum)
+    line_sums_read(s);
+    line_cells_answer(a, s);
+    table = function_rows_add(a, s);
+    table->note = line_sum_is_empty(&s->sum)
                     ? "The trace holds no allocations, no CPU time and no waits."
-                    : line_sums_outside(&s, a->arena);
-    line_sums_free(&s);
+                    : line_sums_outside(s, a->arena);
+    line_sums_free(s);
     return 0;
 }
 
 const struct question question_functions = {
     .name = "functions",
     .summary = "what each function cost, itself and with all it called",
+    .group = QUESTION_OF_SOURCE,
+    .reads = LINE_SUMS_READS,
+    .state = sizeof(struct line_sums),
+    .again = again,
     .run = run,
 };

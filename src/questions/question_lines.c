@@ -1,33 +1,49 @@
-/* source_lines - the question `lines`: what each line of the program's source cost, and its
+/* question_lines - the question `lines`: what each line of the program's source cost, and its
  * functions. Files come by weight, their lines in order; what is no line of the program comes last,
  * so that every column adds up to its total.
  */
-#include "analyze/function_rows.h"
-#include "analyze/heap_rows.h"
-#include "analyze/line_sums.h"
+#include "base/count.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/heap_rows.h"
+#include "model/line_sums.h"
+#include "questions/function_rows.h"
+#include "questions/heap_cells.h"
+#include "questions/line_cells.h"
+#include "questions/question.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define REDUCED_SHARE 0.01 /* of the time */
 #define REDUCED_BLOCKS 100
 
-static const struct table_column fact_columns[] = {{"name", UNIT_TEXT}, {"value", UNIT_TEXT}};
+enum {
+    FILE_SUMS, /* the columns of line_sums */
+    FILE_LINES = FILE_SUMS + LINE_SUMS_WIDTH,
+    FILE_FILE,
+};
 
 static const struct table_column file_columns[] = {
-    LINE_SUMS_COLUMNS,
-    {"lines", UNIT_COUNT},
-    {"file", UNIT_TEXT},
+    LINE_SUMS_COLUMNS(FILE_SUMS),
+    [FILE_LINES] = {"lines", UNIT_COUNT, .detail = true},
+    [FILE_FILE] = {"file", UNIT_TEXT},
+};
+
+enum {
+    LINE_FILE,
+    LINE_LINE,
+    LINE_FUNCTION,
+    LINE_SUMS,
+    LINE_MEMORY = LINE_SUMS + LINE_SUMS_WIDTH,
+    LINE_TEXT,
 };
 
 static const struct table_column columns[] = {
-    {"file", UNIT_TEXT}, {"line", UNIT_ID},       {"function", UNIT_TEXT},
-    LINE_SUMS_COLUMNS,   {"memory", UNIT_SERIES}, {"text", UNIT_TEXT},
+    [LINE_FILE] = {"file", UNIT_TEXT},         [LINE_LINE] = {"line", UNIT_ID},
+    [LINE_FUNCTION] = {"function", UNIT_TEXT}, LINE_SUMS_COLUMNS(LINE_SUMS),
+    [LINE_MEMORY] = {"memory", UNIT_SERIES},   [LINE_TEXT] = {"text", UNIT_TEXT},
 };
-#define SUMS_AT 3
 
 struct row {
     uint32_t line; /* of blame */
@@ -63,8 +79,8 @@ static const char *cpu_basis(const struct answer *a, const struct line_sums *s)
     char used[TEXT_SIZE];
     uint64_t ns;
 
-    if (s->heap.options.from_ns || s->heap.options.to_ns ||
-        !run_total(&s->heap.run, METRIC_CPU_NS, &ns))
+    if (s->heap->options.from_ns || s->heap->options.to_ns ||
+        !run_total(&s->recorded->run, METRIC_CPU_NS, &ns))
         return arena_printf(a->arena, "%" PRIu64 " sample%s", cpu->samples,
                             cpu->samples == 1 ? "" : "s");
     text_duration(used, ns);
@@ -82,10 +98,10 @@ static void add_cpu(struct answer *a, struct table *facts, const struct line_sum
         return;
     cell_number(c, cpu->ns);
     for (int i = TRACE_CPU_PYTHON; i <= TRACE_CPU_SYSTEM; i++)
-        heap_cell_percent(table_fact(a, facts, names[i], UNIT_PERCENT), (double)cpu->sort_ns[i],
+        heap_cell_percent(table_fact(a, facts, names[i], UNIT_PERCENT), (double)cpu->kind_ns[i],
                           (double)cpu->ns);
     heap_cell_percent(table_fact(a, facts, "cpu_without_stack", UNIT_PERCENT),
-                      (double)cpu->sort_ns[0], (double)cpu->ns);
+                      (double)cpu->kind_ns[0], (double)cpu->ns);
     cell_text(table_fact(a, facts, "cpu_basis", UNIT_TEXT), cpu_basis(a, s));
 }
 
@@ -95,11 +111,11 @@ static void add_memory(struct answer *a, struct table *facts, const struct line_
         return;
     heap_cell_bytes(table_fact(a, facts, "heap_allocated", UNIT_BYTES), &s->sum.allocated);
     cell_text(table_fact(a, facts, "heap_allocated_basis", UNIT_TEXT),
-              heap_basis(&s->heap, &s->sum.allocated));
+              heap_basis(s->heap, &s->sum.allocated));
     heap_cell_blocks(table_fact(a, facts, "allocations", UNIT_COUNT), &s->sum.allocated);
-    heap_cell_bytes(table_fact(a, facts, "peak_heap", UNIT_BYTES), &s->heap.peak);
-    cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(&s->heap));
-    cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), s->heap.peak_ns);
+    heap_cell_bytes(table_fact(a, facts, "peak_heap", UNIT_BYTES), &s->heap->peak);
+    cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(s->heap));
+    cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), s->heap->peak_ns);
     heap_cell_bytes(table_fact(a, facts, "alive_at_end", UNIT_BYTES), &s->sum.alive);
     cell_series(table_fact(a, facts, "live_heap", UNIT_SERIES),
                 heap_series_of(&s->series, s->blame.line_count));
@@ -107,18 +123,19 @@ static void add_memory(struct answer *a, struct table *facts, const struct line_
 
 static void add_facts(struct answer *a, struct table *facts, const struct line_sums *s)
 {
-    const struct run *r = &s->heap.run;
-    char date[TEXT_STAMP];
+    const struct run *r = &s->recorded->run;
 
     cell_text(table_fact(a, facts, "command", UNIT_TEXT),
-              names_find(&r->names, TRACE_OF_RUN, "command"));
-    cell_text(table_fact(a, facts, "started", UNIT_TEXT),
-              arena_printf(a->arena, "%s UTC", text_date(date, r->header->real_ns)));
+              names_find(r->names, TRACE_OF_RUN, FACT_COMMAND));
+    cell_number(table_fact(a, facts, "started", UNIT_MOMENT), r->header->real_ns);
     cell_number(table_fact(a, facts, "duration", UNIT_NS), run_duration(r));
     add_peak(a, facts, r);
     add_cpu(a, facts, s);
-    if (s->waits_known)
+    if (s->waits_known) {
         cell_number(table_fact(a, facts, "waiting", UNIT_NS), s->sum.cpu.wait_ns);
+        cell_number(table_fact(a, facts, "no_cpu_was_free", UNIT_NS),
+                    s->sum.cpu.cause_ns[TRACE_WAIT_QUEUE]);
+    }
     add_memory(a, facts, s);
     if (s->copies_known)
         cell_number(table_fact(a, facts, "copied", UNIT_BYTES), s->sum.cpu.copied);
@@ -148,14 +165,13 @@ static double *add_files(struct answer *a, struct table *t, const struct line_su
         if (line_sum_is_empty(sum))
             continue;
         c = table_add(a, t);
-        line_sums_cells(s, c, sum);
+        line_sums_cells(s, &c[FILE_SUMS], sum);
         if (file)
-            cell_number(&c[LINE_SUMS_WIDTH], lines[i]);
-        cell_text(&c[LINE_SUMS_WIDTH + 1],
-                  file ? b->files[i].path : scope_text((enum scope_kind)(i - b->file_count)));
+            cell_number(&c[FILE_LINES], lines[i]);
+        cell_text(&c[FILE_FILE],
+                  file ? b->files[i].path : line_sums_kind(s, a->arena, i - b->file_count));
     }
-    table_sort(t, s->cpu_known ? 1 : 7);
-    t->detail = LINE_SUMS_DETAIL | 1u << LINE_SUMS_WIDTH;
+    table_sort(t, FILE_SUMS + (s->cpu_known ? LINE_SUMS_CPU : LINE_SUMS_ALLOCATED));
     free(sums);
     free(lines);
     return weights;
@@ -182,12 +198,11 @@ static int by_weight(const void *left, const void *right)
     return l->line < r->line ? -1 : l->line > r->line;
 }
 
-static const struct blame *ordered; /* for qsort, which takes no context */
-
-static int by_place(const void *left, const void *right)
+static int by_place(const void *left, const void *right, const void *context)
 {
     const struct row *l = left, *r = right;
-    const struct blame_line *x = &ordered->lines[l->line], *y = &ordered->lines[r->line];
+    const struct blame *blame = context;
+    const struct blame_line *x = &blame->lines[l->line], *y = &blame->lines[r->line];
 
     if (l->file_weight < r->file_weight || l->file_weight > r->file_weight)
         return l->file_weight < r->file_weight ? 1 : -1;
@@ -199,7 +214,7 @@ static int by_place(const void *left, const void *right)
 /* Those that matter: as many as the options say, the heaviest. */
 static void choose(struct rows *r, const struct line_sums *s, const double *weights)
 {
-    uint64_t most = s->heap.options.rows ? s->heap.options.rows : UINT64_MAX;
+    uint64_t most = s->heap->options.rows ? s->heap->options.rows : UINT64_MAX;
     size_t kept;
 
     r->rows = memory_zeroed(((size_t)s->blame.line_count + 1) * sizeof(*r->rows));
@@ -219,8 +234,7 @@ static void choose(struct rows *r, const struct line_sums *s, const double *weig
         r->left++;
     }
     r->count = kept;
-    ordered = &s->blame;
-    memory_sort(r->rows, r->count, sizeof(*r->rows), by_place);
+    memory_sort_with(r->rows, r->count, sizeof(*r->rows), by_place, &s->blame);
 }
 
 static void add_line(struct answer *a, struct table *t, const struct line_sums *s, uint32_t line)
@@ -229,13 +243,12 @@ static void add_line(struct answer *a, struct table *t, const struct line_sums *
     const char *path = s->blame.files[l->file].path;
     struct table_cell *c = table_add(a, t);
 
-    cell_text(&c[0], path);
-    cell_number(&c[1], l->line);
-    cell_text(&c[2], s->blame.functions[l->function].name);
-    line_sums_cells(s, &c[SUMS_AT], &s->lines[line]);
-    cell_series(&c[SUMS_AT + LINE_SUMS_WIDTH], heap_series_of(&s->series, line));
-    cell_text(&c[SUMS_AT + LINE_SUMS_WIDTH + 1],
-              table_source_line(answer_source(a, path), l->line));
+    cell_text(&c[LINE_FILE], path);
+    cell_number(&c[LINE_LINE], l->line);
+    cell_text(&c[LINE_FUNCTION], s->blame.functions[l->function].name);
+    line_sums_cells(s, &c[LINE_SUMS], &s->lines[line]);
+    cell_series(&c[LINE_MEMORY], heap_series_of(&s->series, line));
+    cell_text(&c[LINE_TEXT], table_source_line(answer_source(a, path), l->line));
 }
 
 static void add_rows(struct answer *a, struct table *t, const struct line_sums *s,
@@ -249,47 +262,60 @@ static void add_rows(struct answer *a, struct table *t, const struct line_sums *
         add_line(a, t, s, r.rows[i].line);
     if (r.left) {
         c = table_add(a, t);
-        cell_text(&c[0],
+        cell_text(&c[LINE_FILE],
                   arena_printf(a->arena, "(%zu smaller line%s)", r.left, r.left == 1 ? "" : "s"));
-        line_sums_cells(s, &c[SUMS_AT], &r.rest);
+        line_sums_cells(s, &c[LINE_SUMS], &r.rest);
     }
     for (uint32_t i = 0; i < SCOPE_KINDS; i++) {
         if (line_sum_is_empty(&s->lines[i]))
             continue;
         c = table_add(a, t);
-        cell_text(&c[0], scope_text((enum scope_kind)i));
-        line_sums_cells(s, &c[SUMS_AT], &s->lines[i]);
-        cell_series(&c[SUMS_AT + LINE_SUMS_WIDTH], heap_series_of(&s->series, i));
+        cell_text(&c[LINE_FILE], line_sums_kind(s, a->arena, (uint32_t)i));
+        line_sums_cells(s, &c[LINE_SUMS], &s->lines[i]);
+        cell_series(&c[LINE_MEMORY], heap_series_of(&s->series, i));
     }
     free(r.rows);
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+static void again(struct asked *q)
 {
-    struct table *facts = answer_add(a, "facts", TABLE_FACTS, fact_columns, 2);
+    line_sums_want(q->state, q->recorded, q->options, true);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct answer *a = q->answer;
+    struct line_sums *s = q->state;
+    struct table *facts = answer_facts(a, "facts");
     struct table *files = answer_add(a, "files", TABLE_ROWS, file_columns, COUNT(file_columns));
     struct table *lines = answer_add(a, "lines", TABLE_SOURCE, columns, COUNT(columns));
-    struct line_sums s;
     double *weights;
 
     (void)err;
-    line_sums_read(&s, a, t, o);
-    if (line_sum_is_empty(&s.sum)) {
+    line_sums_read(s);
+    line_cells_answer(a, s);
+    if (line_sum_is_empty(&s->sum)) {
         lines->note = "The trace holds no allocations, no CPU time and no waits.";
     } else {
-        add_facts(a, facts, &s);
-        weights = add_files(a, files, &s);
-        add_rows(a, lines, &s, weights);
-        lines->note = line_sums_outside(&s, a->arena);
+        add_facts(a, facts, s);
+        weights = add_files(a, files, s);
+        add_rows(a, lines, s, weights);
+        lines->note = line_sums_outside(s, a->arena);
         free(weights);
-        function_rows_add(a, &s);
+        function_rows_add(a, s);
     }
-    line_sums_free(&s);
+    line_sums_free(s);
     return 0;
 }
 
 const struct question question_lines = {
     .name = "lines",
     .summary = "what each line of the program's source cost",
+    .group = QUESTION_OF_SOURCE,
+    .more = ": CPU time in Python, in native code and in the kernel, waiting, memory allocated and "
+            "held at the peak, copies; the default in text where there is Python",
+    .reads = LINE_SUMS_READS,
+    .state = sizeof(struct line_sums),
+    .again = again,
     .run = run,
 };

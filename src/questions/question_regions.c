@@ -1,39 +1,75 @@
-/* region_rows - the named spans of a program: how often, how long, and what memory did meanwhile. */
-#include "analyze/covered.h"
-#include "analyze/heap_rows.h"
-#include "analyze/region_read.h"
+/* question_regions - the named spans of a program: how often, how long, and what memory did meanwhile. */
+#include "base/count.h"
 #include "base/memory.h"
+#include "model/heap_rows.h"
+#include "model/region_read.h"
+#include "questions/covered_answer.h"
+#include "questions/question.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define SPANS_SHOWN 100
 
+enum {
+    REGION_REGION,
+    REGION_COUNT,
+    REGION_TOTAL,
+    REGION_SELF,
+    REGION_MEAN,
+    REGION_P95,
+    REGION_LONGEST,
+    REGION_CPU,
+    REGION_CPU_ERROR_PERCENT,
+    REGION_HEAP_CHANGE,
+    REGION_HEAP_MOST,
+    REGION_RSS_CHANGE,
+    REGION_RSS_MOST,
+    REGION_NOT_ENDED,
+};
+
 static const struct table_column columns[] = {
-    {"region", UNIT_TEXT},
-    {"count", UNIT_COUNT},
-    {"total", UNIT_NS},
-    {"self", UNIT_NS},
-    {"mean", UNIT_NS},
-    {"p95", UNIT_NS},
-    {"longest", UNIT_NS},
-    {"cpu", UNIT_NS},
-    {"cpu_error_percent", UNIT_PERCENT},
-    {"heap_change", UNIT_CHANGE},
-    {"heap_most", UNIT_BYTES},
-    {"rss_change", UNIT_CHANGE},
-    {"rss_most", UNIT_BYTES},
-    {"not_ended", UNIT_COUNT},
+    [REGION_REGION] = {"region", UNIT_TEXT},
+    [REGION_COUNT] = {"count", UNIT_COUNT},
+    [REGION_TOTAL] = {"total", UNIT_NS},
+    [REGION_SELF] = {"self", UNIT_NS, .detail = true},
+    [REGION_MEAN] = {"mean", UNIT_NS},
+    [REGION_P95] = {"p95", UNIT_NS, .detail = true},
+    [REGION_LONGEST] = {"longest", UNIT_NS, .detail = true},
+    [REGION_CPU] = {"cpu", UNIT_NS},
+    [REGION_CPU_ERROR_PERCENT] = {"cpu_error_percent", UNIT_PERCENT, .detail = true},
+    [REGION_HEAP_CHANGE] = {"heap_change", UNIT_CHANGE},
+    [REGION_HEAP_MOST] = {"heap_most", UNIT_BYTES},
+    [REGION_RSS_CHANGE] = {"rss_change", UNIT_CHANGE},
+    [REGION_RSS_MOST] = {"rss_most", UNIT_BYTES},
+    [REGION_NOT_ENDED] = {"not_ended", UNIT_COUNT, .detail = true},
+};
+
+enum {
+    SPAN_FROM,
+    SPAN_LENGTH,
+    SPAN_REGION,
+    SPAN_INSIDE,
+    SPAN_CPU,
+    SPAN_HEAP_CHANGE,
+    SPAN_HEAP_MOST,
+    SPAN_RSS_CHANGE,
+    SPAN_RSS_MOST,
+    SPAN_TID,
 };
 
 static const struct table_column span_columns[] = {
-    {"from", UNIT_NS},         {"length", UNIT_NS},
-    {"region", UNIT_TEXT},     {"inside", UNIT_TEXT},
-    {"cpu", UNIT_NS},          {"heap_change", UNIT_CHANGE},
-    {"heap_most", UNIT_BYTES}, {"rss_change", UNIT_CHANGE},
-    {"rss_most", UNIT_BYTES},  {"tid", UNIT_ID},
+    [SPAN_FROM] = {"from", UNIT_NS},
+    [SPAN_LENGTH] = {"length", UNIT_NS},
+    [SPAN_REGION] = {"region", UNIT_TEXT},
+    [SPAN_INSIDE] = {"inside", UNIT_TEXT},
+    [SPAN_CPU] = {"cpu", UNIT_NS},
+    [SPAN_HEAP_CHANGE] = {"heap_change", UNIT_CHANGE},
+    [SPAN_HEAP_MOST] = {"heap_most", UNIT_BYTES},
+    [SPAN_RSS_CHANGE] = {"rss_change", UNIT_CHANGE},
+    [SPAN_RSS_MOST] = {"rss_most", UNIT_BYTES},
+    [SPAN_TID] = {"tid", UNIT_ID},
 };
 
 static uint64_t length_of(const struct region_span *s)
@@ -96,28 +132,28 @@ static void put_row(struct answer *a, struct table *t, const struct region_list 
         else
             sum.open++;
     }
-    cell_text(&c[0], spans[0]->name);
-    cell_number(&c[1], sum.count + sum.open);
-    cell_number(&c[13], sum.open);
+    cell_text(&c[REGION_REGION], spans[0]->name);
+    cell_number(&c[REGION_COUNT], sum.count + sum.open);
+    cell_number(&c[REGION_NOT_ENDED], sum.open);
     if (!last)
         return;
     p95 = spans[sum.open + (size_t)ceil(0.95 * (double)sum.count) - 1];
-    cell_number(&c[2], sum.total_ns);
-    cell_number(&c[3], sum.self_ns);
-    cell_number(&c[4], sum.total_ns / sum.count);
-    cell_number(&c[5], p95->to_ns - p95->from_ns);
-    cell_number(&c[6], last->to_ns - last->from_ns);
+    cell_number(&c[REGION_TOTAL], sum.total_ns);
+    cell_number(&c[REGION_SELF], sum.self_ns);
+    cell_number(&c[REGION_MEAN], sum.total_ns / sum.count);
+    cell_number(&c[REGION_P95], p95->to_ns - p95->from_ns);
+    cell_number(&c[REGION_LONGEST], last->to_ns - last->from_ns);
     if (l->cpu_known)
-        cell_number(&c[7], sum.cpu_ns);
+        cell_number(&c[REGION_CPU], sum.cpu_ns);
     if (sum.cpu_ns)
-        cell_real(&c[8], 100 * sqrt(sum.squares) / (double)sum.cpu_ns);
+        cell_real(&c[REGION_CPU_ERROR_PERCENT], 100 * sqrt(sum.squares) / (double)sum.cpu_ns);
     if (sum.heap_known) {
-        cell_change(&c[9], sum.heap_down, sum.heap_up);
-        cell_number(&c[10], sum.heap_most);
+        cell_change(&c[REGION_HEAP_CHANGE], sum.heap_down, sum.heap_up);
+        cell_number(&c[REGION_HEAP_MOST], sum.heap_most);
     }
     if (sum.rss_known) {
-        cell_change(&c[11], sum.rss_down, sum.rss_up);
-        cell_number(&c[12], sum.rss_most);
+        cell_change(&c[REGION_RSS_CHANGE], sum.rss_down, sum.rss_up);
+        cell_number(&c[REGION_RSS_MOST], sum.rss_most);
     }
 }
 
@@ -145,7 +181,7 @@ static void put_regions(struct answer *a, struct table *t, struct region_list *l
             ;
         put_row(a, t, l, &spans[i], end - i);
     }
-    table_sort(t, 2);
+    table_sort(t, REGION_TOTAL);
 }
 
 static int by_length(const void *a, const void *b)
@@ -167,35 +203,35 @@ static int by_time(const void *a, const void *b)
     return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
 }
 
-static void put_span(struct table_cell *c, const struct region_list *l, const struct heap *h,
+static void put_span(struct table_cell *c, const struct region_list *l, struct threads *threads,
                      const struct region_span *s)
 {
-    cell_number(&c[0], s->from_ns);
-    cell_text(&c[2], s->name);
+    const struct threads_thread *thread = threads_find(threads, s->thread);
+
+    cell_number(&c[SPAN_FROM], s->from_ns);
+    cell_text(&c[SPAN_REGION], s->name);
     if (s->parent)
-        cell_text(&c[3], l->spans[s->parent - 1].name);
-    for (size_t i = 0; i < h->thread_count; i++) {
-        if (h->threads[i]->number == s->thread && h->threads[i]->tid)
-            cell_number(&c[9], h->threads[i]->tid);
-    }
+        cell_text(&c[SPAN_INSIDE], l->spans[s->parent - 1].name);
+    if (thread && thread->tid)
+        cell_number(&c[SPAN_TID], thread->tid);
     if (!s->to_ns)
         return;
-    cell_number(&c[1], s->to_ns - s->from_ns);
+    cell_number(&c[SPAN_LENGTH], s->to_ns - s->from_ns);
     if (l->cpu_known)
-        cell_number(&c[4], s->cpu_ns);
+        cell_number(&c[SPAN_CPU], s->cpu_ns);
     if (s->heap_known) {
-        cell_change(&c[5], s->heap_before, s->heap_after);
-        cell_number(&c[6], s->heap_most);
+        cell_change(&c[SPAN_HEAP_CHANGE], s->heap_before, s->heap_after);
+        cell_number(&c[SPAN_HEAP_MOST], s->heap_most);
     }
     if (s->rss_known) {
-        cell_change(&c[7], s->rss_before, s->rss_after);
-        cell_number(&c[8], s->rss_most);
+        cell_change(&c[SPAN_RSS_CHANGE], s->rss_before, s->rss_after);
+        cell_number(&c[SPAN_RSS_MOST], s->rss_most);
     }
 }
 
 /* The longest, in the order of time. */
 static void put_spans(struct answer *a, struct table *t, struct region_list *l,
-                      const struct heap *h, uint64_t most)
+                      struct threads *threads, uint64_t most)
 {
     struct region_span **spans = sorted(a->arena, l);
     size_t shown = most && most < l->count ? (size_t)most : l->count;
@@ -203,35 +239,44 @@ static void put_spans(struct answer *a, struct table *t, struct region_list *l,
     memory_sort(spans, l->count, sizeof(struct region_span *), by_length);
     memory_sort(spans, shown, sizeof(struct region_span *), by_time);
     for (size_t i = 0; i < shown; i++)
-        put_span(table_add(a, t), l, h, spans[i]);
+        put_span(table_add(a, t), l, threads, spans[i]);
     if (shown < l->count)
         t->note = arena_printf(a->arena, "The %zu longest of %zu.", shown, l->count);
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+static void again(struct asked *q)
 {
+    if (q->recorded->heap.any)
+        region_want_heap(&q->recorded->regions, &q->recorded->heap);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct answer *a = q->answer;
+    struct region_list *l = &q->recorded->regions;
+    uint64_t rows = q->options->rows;
     struct table *names = answer_add(a, "regions", TABLE_ROWS, columns, COUNT(columns));
     struct table *spans = answer_add(a, "spans", TABLE_ROWS, span_columns, COUNT(span_columns));
-    struct region_list l;
-    struct heap h;
 
     (void)err;
-    region_read(&l, &h, a->arena, t, o);
-    covered_answer(a, &h.run);
+    if (q->recorded->heap.any)
+        region_add_heap(l);
+    covered_answer(a, &q->recorded->run);
     names->note =
-        l.count
+        l->count
             ? "CPU is of the region's own thread, the heap of its process, RSS of all processes: what others do meanwhile counts as well."
             : "The program named no regions: see include/tidemark.h, or the Python "
               "package tidemark.";
-    put_regions(a, names, &l);
-    put_spans(a, spans, &l, &h, o->rows ? o->rows : SPANS_SHOWN);
-    region_list_free(&l);
-    heap_free(&h);
+    put_regions(a, names, l);
+    put_spans(a, spans, l, &q->recorded->threads, rows ? rows : SPANS_SHOWN);
     return 0;
 }
 
 const struct question question_regions = {
     .name = "regions",
     .summary = "the named spans of the program: count, times, CPU, memory",
+    .group = QUESTION_OF_PROGRAM,
+    .reads = RECORDED_REGIONS,
+    .again = again,
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* resources - the table behind the format resource-log: the columns of py-resource-monitor's log,
+/* question_resources - the table behind the format resource-log: the columns of py-resource-monitor's log,
  * for the whole tree of processes.
  *
  * Time is CLOCK_MONOTONIC in seconds (Python's perf_counter). Sizes are whole MiB, each process
@@ -6,32 +6,49 @@
  * use of the first row is since the processes (and the machine) started, later since the row
  * before.
  */
-#include "analyze/cells.h"
-#include "analyze/covered.h"
-#include "analyze/points.h"
-#include "analyze/question.h"
+#include "base/count.h"
+#include "questions/cells.h"
+#include "questions/covered_answer.h"
+#include "questions/points.h"
+#include "questions/question.h"
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define ROWS_MOST (1 << 20)
 
-static const struct table_column fact_columns[] = {{"name", UNIT_TEXT}, {"value", UNIT_TEXT}};
+enum {
+    TIME,
+    CPU_PERCENT,
+    CPU_PERCENT_GLOBAL,
+    RSS_MB,
+    VMS_MB,
+    VMS_GLOBAL_MB,
+    SWAP_USED_MB,
+    READ_COUNT,
+    READ_COUNT_GLOBAL,
+    READ_MB,
+    READ_MB_GLOBAL,
+    WRITE_COUNT,
+    WRITE_COUNT_GLOBAL,
+    WRITE_MB,
+    WRITE_MB_GLOBAL,
+};
 
 static const struct table_column columns[] = {
-    {"time", UNIT_REAL},
-    {"cpu_percent", UNIT_PERCENT},
-    {"cpu_percent_global", UNIT_PERCENT},
-    {"rss_mb", UNIT_COUNT},
-    {"vms_mb", UNIT_COUNT},
-    {"vms_global_mb", UNIT_COUNT}, /* the tool's name for the machine's used memory */
-    {"swap_used_mb", UNIT_COUNT},
-    {"read_count", UNIT_COUNT},
-    {"read_count_global", UNIT_COUNT},
-    {"read_mb", UNIT_COUNT},
-    {"read_mb_global", UNIT_COUNT},
-    {"write_count", UNIT_COUNT},
-    {"write_count_global", UNIT_COUNT},
-    {"write_mb", UNIT_COUNT},
-    {"write_mb_global", UNIT_COUNT},
+    [TIME] = {"time", UNIT_REAL},
+    [CPU_PERCENT] = {"cpu_percent", UNIT_PERCENT},
+    [CPU_PERCENT_GLOBAL] = {"cpu_percent_global", UNIT_PERCENT},
+    [RSS_MB] = {"rss_mb", UNIT_COUNT},
+    [VMS_MB] = {"vms_mb", UNIT_COUNT},
+    [VMS_GLOBAL_MB] = {"vms_global_mb",
+                       UNIT_COUNT}, /* the tool's name for the machine's used memory */
+    [SWAP_USED_MB] = {"swap_used_mb", UNIT_COUNT},
+    [READ_COUNT] = {"read_count", UNIT_COUNT},
+    [READ_COUNT_GLOBAL] = {"read_count_global", UNIT_COUNT},
+    [READ_MB] = {"read_mb", UNIT_COUNT},
+    [READ_MB_GLOBAL] = {"read_mb_global", UNIT_COUNT},
+    [WRITE_COUNT] = {"write_count", UNIT_COUNT},
+    [WRITE_COUNT_GLOBAL] = {"write_count_global", UNIT_COUNT},
+    [WRITE_MB] = {"write_mb", UNIT_COUNT},
+    [WRITE_MB_GLOBAL] = {"write_mb_global", UNIT_COUNT},
 };
 
 static void fill(struct table_cell *c, const struct metrics *m, enum trace_metric metric, int shift)
@@ -63,6 +80,7 @@ static void fill_machine_percent(struct table_cell *c, const struct run *r)
 }
 
 struct resources {
+    struct table *machine, *cost;
     struct points points;
     uint64_t from_ns;
 };
@@ -76,21 +94,21 @@ static void on_tick(const struct run *r, uint64_t time_ns, void *context)
     if (time_ns < s->from_ns)
         return;
     c = points_add(p);
-    cell_real(&c[0], (double)(r->header->mono_ns + time_ns) / 1e9);
-    cells_percent(&c[1], r->percent_known, r->percent);
-    fill_machine_percent(&c[2], r);
-    fill_memory(&c[3], r, METRIC_RSS);
-    fill_memory(&c[4], r, METRIC_VSZ);
-    fill(&c[5], &r->machine, METRIC_MACHINE_USED, 20);
-    fill(&c[6], &r->machine, METRIC_MACHINE_SWAP_USED, 20);
-    fill(&c[7], &r->sum, METRIC_READ_CALLS, 0);
-    fill(&c[8], &r->machine, METRIC_MACHINE_READS, 0);
-    fill(&c[9], &r->sum_mib, METRIC_READ_BYTES, 0);
-    fill(&c[10], &r->machine, METRIC_MACHINE_READ_BYTES, 20);
-    fill(&c[11], &r->sum, METRIC_WRITE_CALLS, 0);
-    fill(&c[12], &r->machine, METRIC_MACHINE_WRITES, 0);
-    fill(&c[13], &r->sum_mib, METRIC_WRITE_BYTES, 0);
-    fill(&c[14], &r->machine, METRIC_MACHINE_WRITE_BYTES, 20);
+    cell_real(&c[TIME], (double)(r->header->mono_ns + time_ns) / 1e9);
+    cells_percent(&c[CPU_PERCENT], r->percent_known, r->percent);
+    fill_machine_percent(&c[CPU_PERCENT_GLOBAL], r);
+    fill_memory(&c[RSS_MB], r, METRIC_RSS);
+    fill_memory(&c[VMS_MB], r, METRIC_VSZ);
+    fill(&c[VMS_GLOBAL_MB], &r->machine, METRIC_MACHINE_USED, 20);
+    fill(&c[SWAP_USED_MB], &r->machine, METRIC_MACHINE_SWAP_USED, 20);
+    fill(&c[READ_COUNT], &r->sum, METRIC_READ_CALLS, 0);
+    fill(&c[READ_COUNT_GLOBAL], &r->machine, METRIC_MACHINE_READS, 0);
+    fill(&c[READ_MB], &r->sum_mib, METRIC_READ_BYTES, 0);
+    fill(&c[READ_MB_GLOBAL], &r->machine, METRIC_MACHINE_READ_BYTES, 20);
+    fill(&c[WRITE_COUNT], &r->sum, METRIC_WRITE_CALLS, 0);
+    fill(&c[WRITE_COUNT_GLOBAL], &r->machine, METRIC_MACHINE_WRITES, 0);
+    fill(&c[WRITE_MB], &r->sum_mib, METRIC_WRITE_BYTES, 0);
+    fill(&c[WRITE_MB_GLOBAL], &r->machine, METRIC_MACHINE_WRITE_BYTES, 20);
     points_done(p);
 }
 
@@ -107,13 +125,13 @@ static void add_machine(struct answer *a, struct table *t, const struct run *r)
 {
     const struct metrics *m = &r->machine_first;
     uint64_t value = 0, used = 0;
-    bool known = names_number(&r->names, TRACE_OF_RUN, "recorder_pid", &value);
+    bool known = names_number(r->names, TRACE_OF_RUN, FACT_RECORDER_PID, &value);
 
     fact(a, t, "logger_process_pid", UNIT_ID, known, value);
-    known = names_number(&r->names, TRACE_OF_MACHINE, "cpus", &value);
+    known = names_number(r->names, TRACE_OF_MACHINE, FACT_CPUS, &value);
     fact(a, t, "cpu_count", UNIT_COUNT, known, value);
     known = metrics_get(m, METRIC_MACHINE_TOTAL, &value) ||
-            names_number(&r->names, TRACE_OF_MACHINE, "memory_total_bytes", &value);
+            names_number(r->names, TRACE_OF_MACHINE, FACT_MEMORY_TOTAL, &value);
     fact(a, t, "vm_total_mb", UNIT_COUNT, known, value >> 20);
     known = metrics_get(m, METRIC_MACHINE_AVAILABLE, &value);
     fact(a, t, "vm_available_mb", UNIT_COUNT, known, value >> 20);
@@ -127,35 +145,45 @@ static void add_machine(struct answer *a, struct table *t, const struct run *r)
 static void add_cost(struct answer *a, struct table *t, const struct run *r)
 {
     uint64_t value = 0;
-    bool known = names_number(&r->names, TRACE_OF_RUN, "sample_cost_ns", &value) && value;
+    bool known = names_number(r->names, TRACE_OF_RUN, FACT_SAMPLE_COST, &value) && value;
 
     fact(a, t, "sample_cost", UNIT_NS, known, value);
-    known = names_number(&r->names, TRACE_OF_RUN, "interval_ns", &value);
+    known = names_number(r->names, TRACE_OF_RUN, FACT_INTERVAL, &value);
     fact(a, t, "interval", UNIT_NS, known, value);
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+static void begin(struct asked *q)
 {
-    struct table *machine, *cost;
-    struct resources s = {.points = {.answer = a, .most = ROWS_MOST}, .from_ns = o->from_ns};
-    struct run r;
+    struct resources *s = q->state;
+
+    s->machine = answer_facts(q->answer, "machine");
+    s->cost = answer_facts(q->answer, "recording");
+    s->from_ns = q->options->from_ns;
+    s->points = (struct points){.answer = q->answer, .most = ROWS_MOST};
+    s->points.table = answer_add(q->answer, "resources", TABLE_ROWS, columns, COUNT(columns));
+    recorded_listen(q->recorded, on_tick, s);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct resources *s = q->state;
+    const struct run *r = &q->recorded->run;
 
     (void)err;
-    machine = answer_add(a, "machine", TABLE_FACTS, fact_columns, COUNT(fact_columns));
-    cost = answer_add(a, "recording", TABLE_FACTS, fact_columns, COUNT(fact_columns));
-    s.points.table = answer_add(a, "resources", TABLE_ROWS, columns, COUNT(columns));
-    trace_rewind(t, 0, o->to_ns ? o->to_ns : UINT64_MAX);
-    run_read(&r, a->arena, t, on_tick, &s);
-    covered_answer(a, &r);
-    add_machine(a, machine, &r);
-    add_cost(a, cost, &r);
-    if (r.ticks == 0)
-        s.points.table->note = "The trace holds no sample of the tree.";
+    covered_answer(q->answer, r);
+    add_machine(q->answer, s->machine, r);
+    add_cost(q->answer, s->cost, r);
+    if (r->ticks == 0)
+        s->points.table->note = "The trace holds no sample of the tree.";
     return 0;
 }
 
 const struct question question_resources = {
     .name = "resources",
     .summary = "the columns of py-resource-monitor's log, for the whole tree",
+    .group = QUESTION_OF_TRACE,
+    .reads = RECORDED_RUN,
+    .state = sizeof(struct resources),
+    .begin = begin,
     .run = run,
 };

@@ -1,48 +1,86 @@
-/* summary - a run on one page: the facts, the largest processes, the tree over time, and what went
- * wrong.
+/* question_summary - a run on one page: the facts, the largest processes, the tree over time, and
+ * what went wrong.
  */
-#include "analyze/cells.h"
-#include "analyze/covered.h"
-#include "analyze/heap_points.h"
-#include "analyze/heap_summary.h"
-#include "analyze/points.h"
-#include "analyze/process_tree.h"
-#include "analyze/question.h"
+#include "base/count.h"
 #include "base/text.h"
+#include "model/process_tree.h"
+#include "questions/cells.h"
+#include "questions/covered_answer.h"
+#include "questions/findings.h"
+#include "questions/heap_points.h"
+#include "questions/heap_summary.h"
+#include "questions/points.h"
+#include "questions/question.h"
+#include "questions/space_tables.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define PROCESSES_SHOWN 40
 #define POINTS_MOST 512 /* of the timeline; above it each two become one, no peak is lost */
 
-static const struct table_column fact_columns[] = {{"name", UNIT_TEXT}, {"value", UNIT_TEXT}};
+enum {
+    PROCESS_DEPTH,
+    PROCESS_NAME,
+    PROCESS_PID,
+    PROCESS_PEAK_RSS,
+    PROCESS_CPU,
+    PROCESS_FROM,
+    PROCESS_TO,
+    PROCESS_ENDED,
+};
 
 static const struct table_column process_columns[] = {
-    {"depth", UNIT_DEPTH}, {"name", UNIT_TEXT}, {"pid", UNIT_ID}, {"peak_rss", UNIT_BYTES},
-    {"cpu", UNIT_NS},      {"from", UNIT_NS},   {"to", UNIT_NS},  {"ended", UNIT_TEXT},
+    [PROCESS_DEPTH] = {"depth", UNIT_DEPTH}, [PROCESS_NAME] = {"name", UNIT_TEXT},
+    [PROCESS_PID] = {"pid", UNIT_ID},        [PROCESS_PEAK_RSS] = {"peak_rss", UNIT_BYTES},
+    [PROCESS_CPU] = {"cpu", UNIT_NS},        [PROCESS_FROM] = {"from", UNIT_NS},
+    [PROCESS_TO] = {"to", UNIT_NS},          [PROCESS_ENDED] = {"ended", UNIT_TEXT},
 };
+
+enum { POINT_TIME, POINT_RSS, POINT_PSS, POINT_PROCESSES, POINT_CPU_PERCENT, POINT_LIVE_HEAP };
 
 static const struct table_column point_columns[] = {
-    {"time", UNIT_NS},         {"rss", UNIT_BYTES},           {"pss", UNIT_BYTES},
-    {"processes", UNIT_COUNT}, {"cpu_percent", UNIT_PERCENT}, {"live_heap", UNIT_BYTES},
+    [POINT_TIME] = {"time", UNIT_NS},
+    [POINT_RSS] = {"rss", UNIT_BYTES},
+    [POINT_PSS] = {"pss", UNIT_BYTES},
+    [POINT_PROCESSES] = {"processes", UNIT_COUNT},
+    [POINT_CPU_PERCENT] = {"cpu_percent", UNIT_PERCENT},
+    [POINT_LIVE_HEAP] = {"live_heap", UNIT_BYTES}, /* only where the trace has allocations */
 };
-#define HEAP_COLUMN 5 /* only where the trace has allocations */
+
+enum { ALERT_TIME, ALERT_PID, ALERT_NAME, ALERT_METRIC, ALERT_LIMIT, ALERT_VALUE, ALERT_TEXT };
 
 static const struct table_column alert_columns[] = {
-    {"time", UNIT_NS},     {"pid", UNIT_ID},      {"name", UNIT_TEXT}, {"metric", UNIT_TEXT},
-    {"limit", UNIT_BYTES}, {"value", UNIT_BYTES}, {"text", UNIT_TEXT},
+    [ALERT_TIME] = {"time", UNIT_NS},      [ALERT_PID] = {"pid", UNIT_ID},
+    [ALERT_NAME] = {"name", UNIT_TEXT},    [ALERT_METRIC] = {"metric", UNIT_TEXT},
+    [ALERT_LIMIT] = {"limit", UNIT_BYTES}, [ALERT_VALUE] = {"value", UNIT_BYTES},
+    [ALERT_TEXT] = {"text", UNIT_TEXT},
 };
 
+enum { LOSS_TIME, LOSS_PID, LOSS_NAME, LOSS_COUNT, LOSS_BYTES, LOSS_REASON };
+
 static const struct table_column loss_columns[] = {
-    {"time", UNIT_NS},     {"pid", UNIT_ID},      {"name", UNIT_TEXT},
-    {"count", UNIT_COUNT}, {"bytes", UNIT_BYTES}, {"reason", UNIT_TEXT},
+    [LOSS_TIME] = {"time", UNIT_NS},      [LOSS_PID] = {"pid", UNIT_ID},
+    [LOSS_NAME] = {"name", UNIT_TEXT},    [LOSS_COUNT] = {"count", UNIT_COUNT},
+    [LOSS_BYTES] = {"bytes", UNIT_BYTES}, [LOSS_REASON] = {"reason", UNIT_TEXT},
+};
+
+enum {
+    DEVICE_DEVICE,
+    DEVICE_VENDOR,
+    DEVICE_NAME,
+    DEVICE_PEAK_USED,
+    DEVICE_TOTAL,
+    DEVICE_PEAK_BUSY_PERCENT,
 };
 
 static const struct table_column device_columns[] = {
-    {"device", UNIT_ID},       {"vendor", UNIT_TEXT}, {"name", UNIT_TEXT},
-    {"peak_used", UNIT_BYTES}, {"total", UNIT_BYTES}, {"peak_busy_percent", UNIT_PERCENT},
+    [DEVICE_DEVICE] = {"device", UNIT_ID},
+    [DEVICE_VENDOR] = {"vendor", UNIT_TEXT},
+    [DEVICE_NAME] = {"name", UNIT_TEXT},
+    [DEVICE_PEAK_USED] = {"peak_used", UNIT_BYTES},
+    [DEVICE_TOTAL] = {"total", UNIT_BYTES},
+    [DEVICE_PEAK_BUSY_PERCENT] = {"peak_busy_percent", UNIT_PERCENT},
 };
 
 struct range { /* of what was sampled */
@@ -54,9 +92,10 @@ struct summary {
     struct answer *answer;
     struct table *facts, *processes;
     struct points points;
-    struct heap heap; /* with the run in it */
-    struct heap_points heap_points;
-    struct heap_summary_held held;
+    struct heap *heap; /* with the run in it */
+    const struct selection *options;
+    struct findings findings;
+    struct space_tables spaces;
     struct range rss, vsz, machine;
 };
 
@@ -70,24 +109,14 @@ static void range_add(struct range *g, uint64_t value)
     g->sum += value;
 }
 
-static void look_what_is_held(struct summary *s, const struct run *r, const struct table_cell *live)
-{
-    uint64_t held;
-
-    if (live->present && metrics_get(&r->tree, METRIC_RESIDENT_HEAP, &held))
-        s->held = (struct heap_summary_held){true, held, live->number};
-}
-
 static void on_tick(const struct run *r, uint64_t time_ns, void *context)
 {
     struct summary *s = context;
     struct table_cell *c;
     uint64_t value;
 
-    if (!heap_points_wanted(&s->heap_points, time_ns))
+    if (!heap_points_wanted(s->options, time_ns))
         return;
-    if (s->heap.any)
-        s->points.table->width = COUNT(point_columns);
     if (r->ticks == 1) /* the first may have met the loader, before the command was itself */
         s->rss = (struct range){.most = s->rss.most};
     if (run_tree(r, METRIC_RSS, &value))
@@ -97,15 +126,12 @@ static void on_tick(const struct run *r, uint64_t time_ns, void *context)
     if (metrics_get(&r->machine, METRIC_MACHINE_USED, &value))
         range_add(&s->machine, value);
     c = points_add(&s->points);
-    cell_number(&c[0], time_ns);
-    cells_tree(&c[1], r, METRIC_RSS);
-    cells_tree(&c[2], r, METRIC_PSS);
-    cells_tree(&c[3], r, METRIC_PROCESSES);
-    cells_percent(&c[4], r->percent_known, r->percent);
-    if (s->heap.any) {
-        heap_points_cell(&s->heap_points, &c[HEAP_COLUMN], time_ns);
-        look_what_is_held(s, r, &c[HEAP_COLUMN]);
-    }
+    cell_number(&c[POINT_TIME], time_ns);
+    cells_tree(&c[POINT_RSS], r, METRIC_RSS);
+    cells_tree(&c[POINT_PSS], r, METRIC_PSS);
+    cells_tree(&c[POINT_PROCESSES], r, METRIC_PROCESSES);
+    cells_percent(&c[POINT_CPU_PERCENT], r->percent_known, r->percent);
+    heap_points_cell(&c[POINT_LIVE_HEAP], time_ns);
     points_done(&s->points);
 }
 
@@ -138,7 +164,7 @@ static void fact_total(struct summary *s, const char *name, enum table_unit unit
                        enum trace_metric metric)
 {
     uint64_t value = 0;
-    bool known = run_total(&s->heap.run, metric, &value);
+    bool known = run_total(s->heap->run, metric, &value);
 
     fact_number(s, name, unit, known, value);
 }
@@ -156,16 +182,15 @@ static void fact_range(struct summary *s, const char *least, const char *average
 
 static void add_command(struct summary *s)
 {
-    const struct run *r = &s->heap.run;
-    char date[TEXT_STAMP];
+    const struct run *r = s->heap->run;
+    const char *watched = names_find(r->names, TRACE_OF_RUN, FACT_WATCHED);
 
-    fact_text(s, "command", names_find(&r->names, TRACE_OF_RUN, "command"));
-    if (names_find(&r->names, TRACE_OF_RUN, "watched_pids"))
-        fact_text(s, "watched_pids", names_find(&r->names, TRACE_OF_RUN, "watched_pids"));
-    fact_text(s, "outcome", names_find(&r->names, TRACE_OF_RUN, "outcome"));
+    fact_text(s, "command", names_find(r->names, TRACE_OF_RUN, FACT_COMMAND));
+    if (watched)
+        fact_text(s, "watched_pids", watched);
+    fact_text(s, "outcome", names_find(r->names, TRACE_OF_RUN, FACT_OUTCOME));
     fact_metric(s, "exit_status", UNIT_ID, &r->final, METRIC_EXIT_STATUS);
-    fact_text(s, "started",
-              arena_printf(s->answer->arena, "%s UTC", text_date(date, r->header->real_ns)));
+    fact_number(s, "started", UNIT_MOMENT, true, r->header->real_ns);
     fact_number(s, "duration", UNIT_NS, r->process_count > 0 || r->last_ns > 0, run_duration(r));
 }
 
@@ -175,9 +200,9 @@ static void add_command(struct summary *s)
 static void add_memory(struct summary *s)
 {
     uint64_t lower = s->rss.most, upper = 0, value = s->vsz.most;
-    bool ended = metrics_get(&s->heap.run.final, METRIC_PEAK_LOWER, &lower);
-    bool bounded = metrics_get(&s->heap.run.final, METRIC_PEAK_UPPER, &upper);
-    const char *basis = names_find(&s->heap.run.names, TRACE_OF_RUN, "peak_basis");
+    bool ended = metrics_get(&s->heap->run->final, METRIC_PEAK_LOWER, &lower);
+    bool bounded = metrics_get(&s->heap->run->final, METRIC_PEAK_UPPER, &upper);
+    const char *basis = names_find(s->heap->run->names, TRACE_OF_RUN, FACT_PEAK_BASIS);
 
     fact_number(s, "peak_rss_at_least", UNIT_BYTES, ended || s->rss.count, lower);
     fact_number(s, "peak_rss_at_most", UNIT_BYTES, bounded, upper);
@@ -185,10 +210,10 @@ static void add_memory(struct summary *s)
         basis = "the largest of the samples; the recorder's own bounds are missing";
     fact_text(s, "peak_basis", basis);
     fact_range(s, "rss_min", "rss_average", NULL, &s->rss);
-    ended = metrics_get(&s->heap.run.final, METRIC_VSZ_PEAK, &value);
+    ended = metrics_get(&s->heap->run->final, METRIC_VSZ_PEAK, &value);
     fact_number(s, "peak_vsz", UNIT_BYTES, ended || s->vsz.count, value);
-    fact_metric(s, "peak_pss", UNIT_BYTES, &s->heap.run.final, METRIC_PEAK_PSS);
-    fact_metric(s, "cgroup_peak", UNIT_BYTES, &s->heap.run.cgroup, METRIC_CGROUP_PEAK);
+    fact_metric(s, "peak_pss", UNIT_BYTES, &s->heap->run->final, METRIC_PEAK_PSS);
+    fact_metric(s, "cgroup_peak", UNIT_BYTES, &s->heap->run->cgroup, METRIC_CGROUP_PEAK);
 }
 
 /* Incarnations by exec(2) are rows of the tree, but one process. */
@@ -204,34 +229,34 @@ static uint64_t count_processes(const struct run *r)
 
 static void add_work(struct summary *s)
 {
-    uint64_t cpu, span = run_duration(&s->heap.run);
+    uint64_t cpu, span = run_duration(s->heap->run);
     struct table_cell *c;
 
     fact_total(s, "cpu", UNIT_NS, METRIC_CPU_NS);
     fact_total(s, "cpu_user", UNIT_NS, METRIC_USER_NS);
     fact_total(s, "cpu_system", UNIT_NS, METRIC_SYSTEM_NS);
     c = table_fact(s->answer, s->facts, "cpu_percent", UNIT_PERCENT);
-    if (run_total(&s->heap.run, METRIC_CPU_NS, &cpu) && span)
+    if (run_total(s->heap->run, METRIC_CPU_NS, &cpu) && span)
         cell_real(c, (double)cpu / (double)span * 100);
     fact_total(s, "minor_faults", UNIT_COUNT, METRIC_MINOR_FAULTS);
     fact_total(s, "major_faults", UNIT_COUNT, METRIC_MAJOR_FAULTS);
     fact_total(s, "read_bytes", UNIT_BYTES, METRIC_READ_BYTES);
     fact_total(s, "write_bytes", UNIT_BYTES, METRIC_WRITE_BYTES);
-    fact_number(s, "processes", UNIT_COUNT, true, count_processes(&s->heap.run));
+    fact_number(s, "processes", UNIT_COUNT, true, count_processes(s->heap->run));
 }
 
 static void add_machine(struct summary *s)
 {
-    const struct names *n = &s->heap.run.names;
+    const struct names *n = s->heap->run->names;
     uint64_t value = 0;
-    bool known = names_number(n, TRACE_OF_MACHINE, "memory_total_bytes", &value);
+    bool known = names_number(n, TRACE_OF_MACHINE, FACT_MEMORY_TOTAL, &value);
 
     fact_range(s, "machine_used_min", "machine_used_average", "machine_used_peak", &s->machine);
     fact_number(s, "machine_total", UNIT_BYTES, known, value);
-    known = names_number(n, TRACE_OF_MACHINE, "cpus", &value);
+    known = names_number(n, TRACE_OF_MACHINE, FACT_CPUS, &value);
     fact_number(s, "machine_cpus", UNIT_COUNT, known, value);
-    fact_text(s, "machine_name", names_find(n, TRACE_OF_MACHINE, "hostname"));
-    fact_text(s, "machine_kernel", names_find(n, TRACE_OF_MACHINE, "kernel"));
+    fact_text(s, "machine_name", names_find(n, TRACE_OF_MACHINE, FACT_HOSTNAME));
+    fact_text(s, "machine_kernel", names_find(n, TRACE_OF_MACHINE, FACT_KERNEL));
 }
 
 /* How the processes were watched from outside, and what was recorded inside of them: two things
@@ -239,9 +264,9 @@ static void add_machine(struct summary *s)
  */
 static const char *mode(const struct summary *s)
 {
-    const struct run *r = &s->heap.run;
+    const struct run *r = s->heap->run;
     const struct table_coverage *c = s->answer->coverage;
-    const char *watched = names_find(&r->names, TRACE_OF_RUN, "mode"), *line;
+    const char *watched = names_find(r->names, TRACE_OF_RUN, FACT_MODE), *line;
     struct arena *a = s->answer->arena;
 
     if (!watched)
@@ -251,23 +276,24 @@ static const char *mode(const struct summary *s)
              : arena_printf(a, "processes sampled and by %s", watched);
     if (!c)
         return line;
-    if (names_find(&r->names, TRACE_OF_RUN, "cpu"))
+    if (names_find(r->names, TRACE_OF_RUN, FACT_CPU))
         line = arena_printf(a, "%s, CPU time sampled", line);
-    return s->heap.any ? arena_printf(a, "%s, allocations %s", line, c->how) : line;
+    return s->heap->any ? arena_printf(a, "%s, allocations %s", line, c->how) : line;
 }
 
 static void add_recording(struct summary *s)
 {
-    const struct names *n = &s->heap.run.names;
+    const struct names *n = s->heap->run->names;
     uint64_t value = 0;
-    bool known = names_number(n, TRACE_OF_RUN, "interval_ns", &value);
+    bool known = names_number(n, TRACE_OF_RUN, FACT_INTERVAL, &value);
 
-    fact_number(s, "samples", UNIT_COUNT, true, s->heap.run.ticks);
+    fact_number(s, "samples", UNIT_COUNT, true, s->heap->run->ticks);
+    fact_number(s, "samples_late", UNIT_COUNT, true, s->heap->run->late);
     fact_number(s, "interval", UNIT_NS, known, value);
     fact_text(s, "mode", mode(s));
-    fact_text(s, "recorded_by", names_find(n, TRACE_OF_RUN, "version"));
-    fact_number(s, "alerts", UNIT_COUNT, true, s->heap.run.alert_count);
-    fact_number(s, "losses", UNIT_COUNT, true, s->heap.run.loss_count);
+    fact_text(s, "recorded_by", names_find(n, TRACE_OF_RUN, FACT_VERSION));
+    fact_number(s, "alerts", UNIT_COUNT, true, s->heap->run->alert_count);
+    fact_number(s, "losses", UNIT_COUNT, true, s->heap->run->loss_count);
 }
 
 /* Tables. */
@@ -280,9 +306,9 @@ static const char *note_on_processes(const struct summary *s, size_t left_out, u
         return arena_printf(s->answer->arena,
                             "%zu smaller process%s left out; the question 'processes' shows all.",
                             left_out, left_out == 1 ? " is" : "es are");
-    if (s->heap.run.process_count == 0)
+    if (s->heap->run->process_count == 0)
         return "The trace holds no process.";
-    if (run_total(&s->heap.run, METRIC_CPU_NS, &cpu) && shown_ns < cpu - cpu / 10)
+    if (run_total(s->heap->run, METRIC_CPU_NS, &cpu) && shown_ns < cpu - cpu / 10)
         return "The cpu of each is known up to the last sample of it; the kernel's total above has "
                "the rest.";
     return NULL;
@@ -291,27 +317,27 @@ static const char *note_on_processes(const struct summary *s, size_t left_out, u
 static void add_processes(struct summary *s)
 {
     struct answer *a = s->answer;
-    size_t left_out = s->heap.run.process_count;
+    size_t left_out = s->heap->run->process_count;
     uint64_t shown_ns = 0;
 
-    process_tree_choose(&s->heap.run, PROCESSES_SHOWN);
-    for (const struct run_process *p = s->heap.run.roots; p; p = process_tree_next(p)) {
+    process_tree_choose(s->heap->run, PROCESSES_SHOWN);
+    for (const struct run_process *p = s->heap->run->roots; p; p = process_tree_next(p)) {
         struct table_cell *c;
 
         if (!p->shown)
             continue;
         left_out--;
         c = table_add(a, s->processes);
-        cell_number(&c[0], (uint64_t)p->depth);
-        cell_text(&c[1], p->name);
-        cell_number(&c[2], p->pid);
-        cells_peak(&c[3], p);
-        cells_own(&c[4], p, METRIC_CPU_NS);
-        shown_ns += c[4].present ? c[4].number : 0;
-        cell_number(&c[5], p->from_ns);
+        cell_number(&c[PROCESS_DEPTH], (uint64_t)p->depth);
+        cell_text(&c[PROCESS_NAME], p->name);
+        cells_pid(&c[PROCESS_PID], p);
+        cells_peak(&c[PROCESS_PEAK_RSS], p);
+        cells_own(&c[PROCESS_CPU], p, METRIC_CPU_NS);
+        shown_ns += c[PROCESS_CPU].present ? c[PROCESS_CPU].number : 0;
+        cell_number(&c[PROCESS_FROM], p->from_ns);
         if (p->ended)
-            cell_number(&c[6], p->to_ns);
-        cell_text(&c[7], process_tree_end(a->arena, p));
+            cell_number(&c[PROCESS_TO], p->to_ns);
+        cell_text(&c[PROCESS_ENDED], process_tree_end(a->arena, p));
     }
     s->processes->note = note_on_processes(s, left_out, shown_ns);
 }
@@ -320,13 +346,13 @@ static void fill_who(struct table_cell *pid, struct table_cell *name, const stru
 {
     if (!p)
         return;
-    cell_number(pid, p->pid);
+    cells_pid(pid, p);
     cell_text(name, p->name);
 }
 
 static void add_alerts(struct summary *s)
 {
-    const struct run *r = &s->heap.run;
+    const struct run *r = s->heap->run;
     struct table *t = answer_add(s->answer, "alerts", TABLE_ROWS, alert_columns,
                                  COUNT(alert_columns));
 
@@ -334,12 +360,12 @@ static void add_alerts(struct summary *s)
         struct table_cell *c = table_add(s->answer, t);
         enum trace_unit unit;
 
-        cell_number(&c[0], r->alerts[i].time_ns);
-        fill_who(&c[1], &c[2], r->alerts[i].process);
-        cell_text(&c[3], metrics_name(r->alerts[i].metric, &unit));
-        cell_number(&c[4], r->alerts[i].limit);
-        cell_number(&c[5], r->alerts[i].value);
-        cell_text(&c[6], r->alerts[i].text);
+        cell_number(&c[ALERT_TIME], r->alerts[i].time_ns);
+        fill_who(&c[ALERT_PID], &c[ALERT_NAME], r->alerts[i].process);
+        cell_text(&c[ALERT_METRIC], metrics_name(r->alerts[i].metric, &unit));
+        cell_number(&c[ALERT_LIMIT], r->alerts[i].limit);
+        cell_number(&c[ALERT_VALUE], r->alerts[i].value);
+        cell_text(&c[ALERT_TEXT], r->alerts[i].text);
     }
     if (r->alert_count > RUN_EVENTS_MOST)
         t->note = "Only the first 1000 are listed.";
@@ -347,20 +373,20 @@ static void add_alerts(struct summary *s)
 
 static void add_losses(struct summary *s)
 {
-    const struct run *r = &s->heap.run;
+    const struct run *r = s->heap->run;
     struct table *t = answer_add(s->answer, "losses", TABLE_ROWS, loss_columns,
                                  COUNT(loss_columns));
 
     for (uint64_t i = 0; i < r->loss_count && i < RUN_EVENTS_MOST; i++) {
         struct table_cell *c = table_add(s->answer, t);
 
-        cell_number(&c[0], r->losses[i].time_ns);
-        fill_who(&c[1], &c[2], r->losses[i].process);
+        cell_number(&c[LOSS_TIME], r->losses[i].time_ns);
+        fill_who(&c[LOSS_PID], &c[LOSS_NAME], r->losses[i].process);
         if (r->losses[i].has_count)
-            cell_number(&c[3], r->losses[i].count);
+            cell_number(&c[LOSS_COUNT], r->losses[i].count);
         if (r->losses[i].has_bytes)
-            cell_number(&c[4], r->losses[i].bytes);
-        cell_text(&c[5], r->losses[i].reason);
+            cell_number(&c[LOSS_BYTES], r->losses[i].bytes);
+        cell_text(&c[LOSS_REASON], r->losses[i].reason);
     }
     if (r->loss_count > RUN_EVENTS_MOST)
         t->note = "Only the first 1000 are listed.";
@@ -371,72 +397,109 @@ static void add_devices(struct summary *s)
     struct table *t = answer_add(s->answer, "devices", TABLE_ROWS, device_columns,
                                  COUNT(device_columns));
 
-    for (size_t i = 0; i < s->heap.run.device_count; i++) {
-        const struct run_device *d = s->heap.run.devices[i];
+    for (size_t i = 0; i < s->heap->run->device_count; i++) {
+        const struct run_device *d = s->heap->run->devices[i];
         struct table_cell *c = table_add(s->answer, t);
         uint64_t value;
 
-        cell_number(&c[0], d->number);
-        cell_text(&c[1], d->vendor);
-        cell_text(&c[2], d->name);
+        cell_number(&c[DEVICE_DEVICE], d->number);
+        cell_text(&c[DEVICE_VENDOR], d->vendor);
+        cell_text(&c[DEVICE_NAME], d->name);
         if (metrics_get(&d->most, METRIC_DEVICE_USED, &value))
-            cell_number(&c[3], value);
+            cell_number(&c[DEVICE_PEAK_USED], value);
         if (metrics_get(&d->most, METRIC_DEVICE_TOTAL, &value))
-            cell_number(&c[4], value);
+            cell_number(&c[DEVICE_TOTAL], value);
         if (metrics_get(&d->most, METRIC_DEVICE_BUSY, &value))
-            cell_real(&c[5], (double)value / 10);
+            cell_real(&c[DEVICE_PEAK_BUSY_PERCENT], (double)value / 10);
     }
 }
 
 /* The lines below the timeline; without a tick the heap alone. */
 static void end_timeline(struct summary *s)
 {
+    struct heap_points heap = {s->heap, &s->points, POINT_LIVE_HEAP};
     struct table *t = s->points.table;
 
-    if (s->heap.run.ticks == 0 && s->heap.any) {
-        t->width = COUNT(point_columns);
-        heap_points_alone(&s->heap_points);
-    } else if (s->heap.run.ticks == 0) {
+    heap_points_end(&heap);
+    if (s->heap->run->ticks == 0 && s->heap->any) {
+        heap_points_alone(&heap);
+    } else if (s->heap->run->ticks == 0) {
         t->note = "The trace holds no sample of the tree.";
-    } else if (s->heap.run.ticks > (uint64_t)t->rows) {
+    } else if (s->heap->run->ticks > (uint64_t)t->rows) {
         t->note = arena_printf(s->answer->arena,
                                "Each row is the largest of several of %" PRIu64
                                " samples; the question 'timeline' has every one.",
-                               s->heap.run.ticks);
+                               s->heap->run->ticks);
     }
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+/* Without what lines have: the question findings has that, too. */
+static void add_findings(struct summary *s)
 {
-    struct summary s = {.answer = a, .points = {.answer = a, .most = POINTS_MOST}};
+    heap_summary_tables(s->answer, s->heap);
+    findings_read(&s->findings, NULL, s->answer);
+    findings_table(&s->findings, s->answer, FINDINGS_MOST);
+}
+
+static void begin(struct asked *q)
+{
+    struct summary *s = q->state;
+    struct answer *a = q->answer;
+
+    *s = (struct summary){.answer = a, .heap = &q->recorded->heap, .options = q->options};
+    s->points = (struct points){.answer = a, .most = POINTS_MOST};
+    s->facts = answer_facts(a, "facts");
+    s->processes = answer_add(a, "processes", TABLE_ROWS, process_columns, COUNT(process_columns));
+    s->points.table = answer_add(a, "timeline", TABLE_TIMELINE, point_columns,
+                                 COUNT(point_columns));
+    recorded_listen(q->recorded, on_tick, s);
+    space_tables_begin(&s->spaces, q->recorded);
+    findings_begin(&s->findings, q->recorded);
+}
+
+static void again(struct asked *q)
+{
+    struct summary *s = q->state;
+
+    if (s->heap->any)
+        findings_again(&s->findings);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct summary *s = q->state;
+    struct answer *a = q->answer;
 
     (void)err;
-    s.facts = answer_add(a, "facts", TABLE_FACTS, fact_columns, COUNT(fact_columns));
-    s.processes = answer_add(a, "processes", TABLE_ROWS, process_columns, COUNT(process_columns));
-    s.heap_points = (struct heap_points){&s.heap, &s.points, HEAP_COLUMN, 0};
-    s.points.table = answer_add(a, "timeline", TABLE_TIMELINE, point_columns, HEAP_COLUMN);
-    heap_read(&s.heap, a->arena, t, o, on_tick, &s);
-    covered_answer(a, &s.heap.run);
-    add_command(&s);
-    add_memory(&s);
-    if (s.heap.any)
-        heap_summary_facts(a, s.facts, &s.heap);
-    add_work(&s);
-    add_machine(&s);
-    add_recording(&s);
-    add_processes(&s);
-    end_timeline(&s);
-    if (s.heap.any)
-        heap_summary_tables(a, &s.heap, t, &s.held);
-    add_alerts(&s);
-    add_losses(&s);
-    add_devices(&s);
-    heap_free(&s.heap);
+    covered_answer(a, s->heap->run);
+    if (s->heap->any)
+        heap_at(s->heap, HEAP_AT_PEAK, 0);
+    add_command(s);
+    add_memory(s);
+    if (s->heap->any)
+        heap_summary_facts(a, s->facts, s->heap);
+    add_work(s);
+    add_machine(s);
+    add_recording(s);
+    add_processes(s);
+    end_timeline(s);
+    if (s->heap->any)
+        add_findings(s);
+    add_alerts(s);
+    add_losses(s);
+    add_devices(s);
+    space_tables_add(&s->spaces, q->options, a, false);
     return 0;
 }
 
 const struct question question_summary = {
     .name = "summary",
     .summary = "what the run used, its largest processes, its memory over time",
+    .group = QUESTION_OF_TRACE,
+    .more = "; the default where there is no Python",
+    .reads = RECORDED_HEAP,
+    .state = sizeof(struct summary),
+    .begin = begin,
+    .again = again,
     .run = run,
 };

@@ -1,25 +1,36 @@
-/* calltree - the question `tree`: the calls that lead to memory, by what lived at the peak (or at
+/* question_tree - the question `tree`: the calls that lead to memory, by what lived at the peak (or at
  * another moment): from the outermost function down, or inverted, from the function that allocated
  * to its callers.
  *
  * Calls of one function from one caller are one node, whatever the line. What is allocated below
  * the nodes that are left out for their number is part of those above them.
  */
-#include "analyze/heap_rows.h"
+#include "base/count.h"
+#include "model/heap_rows.h"
+#include "model/plumbing.h"
 
+#include "base/hash.h"
 #include "base/intmap.h"
 #include "base/memory.h"
+#include "questions/heap_cells.h"
+#include "questions/question.h"
 
 #include <stdlib.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define ROWS 100
 #define NODES_MOST (1u << 21)
 
+enum { DEPTH, FUNCTION, BYTES, PERCENT, SELF, BLOCKS, ERROR_PERCENT, MODULE };
+
 static const struct table_column columns[] = {
-    {"depth", UNIT_DEPTH},           {"function", UNIT_TEXT}, {"bytes", UNIT_BYTES},
-    {"percent", UNIT_PERCENT},       {"self", UNIT_BYTES},    {"blocks", UNIT_COUNT},
-    {"error_percent", UNIT_PERCENT}, {"module", UNIT_TEXT},
+    [DEPTH] = {"depth", UNIT_DEPTH},
+    [FUNCTION] = {"function", UNIT_TEXT},
+    [BYTES] = {"bytes", UNIT_BYTES},
+    [PERCENT] = {"percent", UNIT_PERCENT},
+    [SELF] = {"self", UNIT_BYTES},
+    [BLOCKS] = {"blocks", UNIT_COUNT, .detail = true},
+    [ERROR_PERCENT] = {"error_percent", UNIT_PERCENT, .detail = true},
+    [MODULE] = {"module", UNIT_TEXT, .detail = true},
 };
 
 struct node {
@@ -38,11 +49,10 @@ struct tree {
 
 static uint64_t key_of(uint32_t parent, const struct table_frame *f)
 {
-    uint64_t key = intmap_mix(intmap_mix(parent + 1ull, (uintptr_t)f->module),
-                              f->flags & TABLE_FRAME_ELIDED);
+    uint64_t key = hash_mix(hash_mix(parent + 1ull, (uintptr_t)f->module),
+                            f->flags & TABLE_FRAME_ELIDED);
 
-    return f->function ? intmap_mix(key, (uintptr_t)f->function)
-                       : intmap_mix(key, f->address * 2 + 1);
+    return f->function ? hash_mix(key, (uintptr_t)f->function) : hash_mix(key, f->address * 2 + 1);
 }
 
 /* The child of a node; the node itself where there are too many. */
@@ -54,34 +64,37 @@ static uint32_t child_of(struct tree *t, uint32_t parent, const struct table_fra
         return (uint32_t)place;
     if (t->count == NODES_MOST)
         return parent;
-    if (t->count == t->room) {
-        t->room *= 2;
-        t->nodes = memory_resize(t->nodes, t->room * sizeof(*t->nodes));
-    }
+    memory_fit(t->nodes, t->room, t->count + 1);
     t->nodes[t->count] = (struct node){
         .parent = parent, .number = t->count, .depth = t->nodes[parent].depth + 1, .frame = *f};
     intmap_put(&t->places, key, t->count);
     return t->count++;
 }
 
-static void add_stack(struct tree *t, const struct heap_stack *s, const struct table_stack *frames,
-                      bool inverted)
+/* The machinery is walked over; with `native`, only the allocators where a tree would begin with them. */
+static bool is_shown(const struct table_frame *f, const struct selection *o, bool first)
 {
-    int count = frames ? frames->count : 0, at = 0;
+    if (!o->native)
+        return !(f->flags & TABLE_FRAME_MACHINERY);
+    return !(o->inverted && first && f->function && plumbing_is_allocator(f->function));
+}
+
+static void add_stack(struct tree *t, const struct heap_amount *at,
+                      const struct table_stack *frames, const struct selection *o)
+{
+    int count = frames ? frames->count : 0;
     uint32_t node = 0;
 
-    while (inverted && at + 1 < count && frames->frames[at].function &&
-           frames_is_allocator(frames->frames[at].function))
-        at++;
-    heap_add(&t->nodes[0].sum, &s->at);
-    for (int left = count - at; left > 0; left--) {
-        uint32_t next = child_of(t, node, &frames->frames[inverted ? count - left : left - 1]);
+    heap_add(&t->nodes[0].sum, at);
+    for (int i = 0; i < count; i++) {
+        const struct table_frame *f = &frames->frames[o->inverted ? i : count - 1 - i];
+        uint32_t next = is_shown(f, o, !node && i + 1 < count) ? child_of(t, node, f) : node;
 
         if (next != node)
-            heap_add(&t->nodes[next].sum, &s->at);
+            heap_add(&t->nodes[next].sum, at);
         node = next;
     }
-    heap_add(&t->nodes[node].self, &s->at);
+    heap_add(&t->nodes[node].self, at);
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -134,61 +147,68 @@ static void fill(struct answer *a, struct table_cell *c, const struct tree *t, c
 
     name.line = 0; /* it is that of one of the calls */
     name.flags &= ~(unsigned int)TABLE_FRAME_INLINED;
-    cell_number(&c[0], n->depth - 1);
-    cell_text(&c[1], table_frame_text(a->arena, &name));
-    heap_cell_bytes(&c[2], &n->sum);
-    heap_cell_percent(&c[3], (double)n->sum.bytes, (double)t->nodes[0].sum.bytes);
+    cell_number(&c[DEPTH], n->depth - 1);
+    cell_text(&c[FUNCTION], table_frame_text(a->arena, &name));
+    heap_cell_bytes(&c[BYTES], &n->sum);
+    heap_cell_percent(&c[PERCENT], (double)n->sum.bytes, (double)t->nodes[0].sum.bytes);
     if (!inverted) /* there, what ends at a node says nothing */
-        heap_cell_bytes(&c[4], &n->self);
-    heap_cell_blocks(&c[5], &n->sum);
-    heap_cell_error(&c[6], &n->sum);
-    cell_text(&c[7], n->frame.module);
+        heap_cell_bytes(&c[SELF], &n->self);
+    heap_cell_blocks(&c[BLOCKS], &n->sum);
+    heap_cell_error(&c[ERROR_PERCENT], &n->sum);
+    cell_text(&c[MODULE], n->frame.module);
 }
 
 static void grow(struct tree *t, struct heap *h)
 {
-    t->room = 256;
-    t->nodes = memory_zeroed(t->room * sizeof(*t->nodes));
+    memory_fit_zeroed(t->nodes, t->room, 1);
     t->count = 1;
     for (size_t i = 0; i < h->stack_count; i++) {
+        struct heap_amount at = heap_stack_at(h, &h->stacks[i]);
         struct arena scratch = {0};
 
-        if (h->stacks[i].at.milliblocks)
-            add_stack(t, &h->stacks[i], frames_stack(&h->frames, &scratch, h->stacks[i].number),
-                      h->options.inverted);
+        if (at.milliblocks)
+            add_stack(t, &at, frames_stack(h->frames, &scratch, h->stacks[i].number), &h->options);
         arena_free(&scratch);
     }
 }
 
-static int run(struct trace *t, const struct question_options *o, struct answer *a, struct err *err)
+static void again(struct asked *q)
 {
+    heap_want_asked(&q->recorded->heap, HEAP_AT_PEAK);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    const struct selection *o = q->options;
+    struct answer *a = q->answer;
+    struct heap *h = &q->recorded->heap;
     struct table *table = answer_add(a, "tree", TABLE_ROWS, columns, COUNT(columns));
     struct tree tree = {0};
     struct heap_amount sum;
     size_t shown;
-    struct heap h;
 
     (void)err;
-    heap_read(&h, a->arena, t, o, NULL, NULL);
-    if (heap_begin(&h, a, table)) {
-        sum = heap_at_asked(&h, t, HEAP_AT_PEAK);
-        grow(&tree, &h);
+    if (heap_begin(h, a, table)) {
+        sum = heap_at_asked(h, HEAP_AT_PEAK);
+        grow(&tree, h);
         shown = choose(&tree, o->rows ? o->rows : ROWS);
         for (uint32_t i = next_of(&tree, 0); i; i = next_of(&tree, i))
             fill(a, table_add(a, table), &tree, &tree.nodes[i], o->inverted);
         table->note = arena_printf(
             a->arena, "%s: %s%s.",
             o->inverted ? "From what allocated to its callers" : "From the outermost call down",
-            heap_basis(&h, &sum), shown + 1 < tree.count ? "; smaller calls are left out" : "");
+            heap_basis(h, &sum), shown + 1 < tree.count ? "; smaller calls are left out" : "");
         free(tree.nodes);
         intmap_free(&tree.places);
     }
-    heap_free(&h);
     return 0;
 }
 
 const struct question question_tree = {
     .name = "tree",
     .summary = "the calls that lead to memory, from the top or inverted",
+    .group = QUESTION_OF_ALLOCATIONS,
+    .reads = RECORDED_HEAP,
+    .again = again,
     .run = run,
 };

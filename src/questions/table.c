@@ -1,15 +1,19 @@
 /* table - rows grow by doubling in the answer's arena; a row's cells move when it grows, so a row
  * is filled before the next one is added.
  */
-#include "analyze/table.h"
+#include "questions/table.h"
 
+#include "base/search.h"
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROWS_FIRST 16
+#define TEXTS_MANY ((size_t)512 << 20) /* bytes of an arena: from here on names are cut */
+#define NAME_MOST 256
 
 struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,
                          const struct table_column *columns, int width)
@@ -26,17 +30,22 @@ struct table *answer_add(struct answer *a, const char *name, enum table_shape sh
     return t;
 }
 
+struct table *answer_facts(struct answer *a, const char *name)
+{
+    static const struct table_column columns[TABLE_FACT_WIDTH] = {
+        [TABLE_NAME] = {"name", UNIT_TEXT},
+        [TABLE_VALUE] = {"value", UNIT_TEXT},
+    };
+
+    return answer_add(a, name, TABLE_FACTS, columns, TABLE_FACT_WIDTH);
+}
+
 struct table_cell *table_add(struct answer *a, struct table *t)
 {
     size_t row = (size_t)t->width * sizeof(struct table_cell);
     struct table_cell *cells;
 
-    if (t->rows == t->room) {
-        int room = t->room ? t->room * 2 : ROWS_FIRST;
-
-        t->cells = arena_grow(a->arena, t->cells, row * (size_t)t->room, row * (size_t)room);
-        t->room = room;
-    }
+    arena_fit(a->arena, t->cells, t->room, (size_t)(t->rows + 1) * (size_t)t->width);
     cells = t->cells + (size_t)t->rows++ * (size_t)t->width;
     memset(cells, 0, row);
     for (int i = 0; i < t->width; i++)
@@ -88,12 +97,27 @@ void cell_series(struct table_cell *c, const struct table_series *series)
     c->present = series != NULL;
 }
 
+const struct table_frame *table_stack_whole(struct arena *a, const struct table_stack *stack)
+{
+    struct table_frame *all;
+    int count = 0;
+
+    if (!stack->outer)
+        return stack->frames;
+    all = arena_alloc(a, (size_t)stack->count * sizeof(*all));
+    for (; stack; stack = stack->outer) {
+        memcpy(all + count, stack->frames, (size_t)stack->own * sizeof(*all));
+        count += stack->own;
+    }
+    return all;
+}
+
 const struct table_source *answer_source(const struct answer *a, const char *file)
 {
-    for (size_t i = 0; file && i < a->source_count; i++)
-        if (strcmp(a->sources[i].file, file) == 0)
-            return &a->sources[i];
-    return NULL;
+    size_t low = 0;
+
+    SEARCH(low, a->source_count, i, (uintptr_t)a->sources[i].file < (uintptr_t)file);
+    return low < a->source_count && a->sources[low].file == file ? &a->sources[low] : NULL;
 }
 
 const char *table_source_line(const struct table_source *s, uint64_t line)
@@ -101,17 +125,25 @@ const char *table_source_line(const struct table_source *s, uint64_t line)
     return s && line && line <= s->lines ? s->text[line - 1] : NULL;
 }
 
+/* A long name that is made part of many texts takes all memory there is. */
+static int name_most(const struct arena *a)
+{
+    return arena_bytes(a) > TEXTS_MANY ? NAME_MOST : INT_MAX;
+}
+
 static const char *frame_place(struct arena *a, const struct table_frame *f)
 {
     const char *module = f->module ? strrchr(f->module, '/') : NULL;
+    int most = name_most(a);
 
     if (f->function && f->file && f->line)
-        return arena_printf(a, "%s (%s:%" PRIu64 ")", f->function, f->file, f->line);
+        return arena_printf(a, "%.*s (%.*s:%" PRIu64 ")", most, f->function, most, f->file,
+                            f->line);
     if (f->function)
         return f->function;
     module = module ? module + 1 : f->module;
     if (module)
-        return arena_printf(a, "%s+0x%" PRIx64, module, f->address);
+        return arena_printf(a, "%.*s+0x%" PRIx64, most, module, f->address);
     return arena_printf(a, "0x%" PRIx64, f->address);
 }
 
@@ -125,7 +157,8 @@ const char *table_frame_text(struct arena *a, const struct table_frame *f)
         return "[not followed further]";
     place = frame_place(a, f);
     if (f->flags & (TABLE_FRAME_INLINED | TABLE_FRAME_GUESSED))
-        place = arena_printf(a, "%s%s%s", place, f->flags & TABLE_FRAME_INLINED ? " [inlined]" : "",
+        place = arena_printf(a, "%.*s%s%s", name_most(a), place,
+                             f->flags & TABLE_FRAME_INLINED ? " [inlined]" : "",
                              f->flags & TABLE_FRAME_GUESSED ? " [guessed]" : "");
     return place;
 }
@@ -135,9 +168,25 @@ struct table_cell *table_fact(struct answer *a, struct table *t, const char *nam
 {
     struct table_cell *cells = table_add(a, t);
 
-    cell_text(&cells[0], name);
-    cells[1].unit = (uint8_t)unit;
-    return &cells[1];
+    cell_text(&cells[TABLE_NAME], name);
+    cells[TABLE_VALUE].unit = (uint8_t)unit;
+    return &cells[TABLE_VALUE];
+}
+
+const struct table_cell *table_at(const struct table *t, int row, int column)
+{
+    return &t->cells[(size_t)row * (size_t)t->width + (size_t)column];
+}
+
+const struct table_cell *table_find_fact(const struct table *t, const char *name)
+{
+    for (int i = 0; t && i < t->rows; i++) {
+        const struct table_cell *value = table_at(t, i, TABLE_VALUE);
+
+        if (value->present && strcmp(table_at(t, i, TABLE_NAME)->text, name) == 0)
+            return value;
+    }
+    return NULL;
 }
 
 static bool is_real(const struct table_cell *c)
@@ -152,7 +201,7 @@ static bool less(const struct table_cell *a, const struct table_cell *b)
         return b->present && !a->present;
     if (a->unit == UNIT_TEXT || a->unit == UNIT_STACK)
         return false;
-    if (a->unit == UNIT_CHANGE)
+    if (a->unit == UNIT_CHANGE || a->unit == UNIT_LONGER)
         return a->change < b->change;
     return is_real(a) ? a->real < b->real : a->number < b->number;
 }
@@ -162,18 +211,13 @@ struct order {
     int column;
 };
 
-static const struct table_cell *cell_at(const struct table *t, size_t row, int column)
-{
-    return t->cells + row * (size_t)t->width + column;
-}
-
 /* qsort promises nothing for equal rows; their old places decide. */
-static int compare(const void *left, const void *right, void *context)
+static int compare(const void *left, const void *right, const void *context)
 {
     const struct order *o = context;
     size_t l = *(const size_t *)left, r = *(const size_t *)right;
-    const struct table_cell *a = cell_at(o->table, l, o->column);
-    const struct table_cell *b = cell_at(o->table, r, o->column);
+    const struct table_cell *a = table_at(o->table, (int)l, o->column);
+    const struct table_cell *b = table_at(o->table, (int)r, o->column);
 
     if (less(a, b))
         return 1;
@@ -192,7 +236,7 @@ void table_sort(struct table *t, int column)
 
     for (size_t i = 0; i < rows; i++)
         places[i] = i;
-    qsort_r(places, rows, sizeof(*places), compare, &order);
+    memory_sort_with(places, rows, sizeof(*places), compare, &order);
     if (rows)
         memcpy(old, t->cells, rows * row);
     for (size_t i = 0; i < rows; i++)
@@ -200,15 +244,18 @@ void table_sort(struct table *t, int column)
     arena_free(&scratch);
 }
 
-/* The larger of each two cells of `row` and `other` into `row`. */
+/* The larger of each two cells of `row` and `other` into `row`; the time is that of the larger
+ * first value.
+ */
 static void merge(const struct table *t, struct table_cell *row, const struct table_cell *other)
 {
-    struct table_cell time = t->width > 1 && less(&row[1], &other[1]) ? other[0] : row[0];
+    const int first = TABLE_TIME + 1;
 
-    for (int c = 1; c < t->width; c++)
+    if (t->width > first && less(&row[first], &other[first]))
+        row[TABLE_TIME] = other[TABLE_TIME];
+    for (int c = first; c < t->width; c++)
         if (less(&row[c], &other[c]))
             row[c] = other[c];
-    row[0] = time;
 }
 
 void table_halve(struct table *t)
@@ -235,4 +282,27 @@ void table_fold(struct table *t)
         return;
     merge(t, last - t->width, last);
     t->rows--;
+}
+
+static bool has_table(const struct answer *a, const char *name)
+{
+    for (int i = 0; i < a->count; i++)
+        if (strcmp(a->tables[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+void answer_join(struct answer *a, const struct answer *other)
+{
+    int before = a->count;
+
+    for (int i = 0; i < other->count; i++) {
+        struct answer so_far = {.tables = a->tables, .count = before};
+
+        if (has_table(&so_far, other->tables[i]->name))
+            continue;
+        a->tables = arena_grow(a->arena, a->tables, (size_t)a->count * sizeof(struct table *),
+                               ((size_t)a->count + 1) * sizeof(struct table *));
+        a->tables[a->count++] = other->tables[i];
+    }
 }

@@ -5,13 +5,11 @@
  * time; a tree is a table with a depth column. A cell may be absent: shown as "n/a", null or empty,
  * never as 0.
  */
-#ifndef ANALYZE_TABLE_H
-#define ANALYZE_TABLE_H
+#ifndef QUESTIONS_TABLE_H
+#define QUESTIONS_TABLE_H
 
 #include "base/arena.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "model/values.h"
 
 enum table_unit {
     UNIT_TEXT,    /* cell.text */
@@ -24,60 +22,36 @@ enum table_unit {
     UNIT_DEPTH,   /* cell.number: depth in the tree of the rows; indents the text column after it */
     UNIT_STACK,   /* cell.stack */
     UNIT_CHANGE,  /* cell.change: bytes more (or less, below 0) than something else */
+    UNIT_LONGER,  /* cell.change: the same in ns */
     UNIT_SERIES,  /* cell.series: bytes over time */
-};
-
-enum table_frame_flags {
-    TABLE_FRAME_INLINED = 1, /* into the frame after it */
-    TABLE_FRAME_GUESSED = 2, /* found without unwind data */
-    TABLE_FRAME_ELIDED = 4,  /* no frame: some were left out here */
-    TABLE_FRAME_CUT = 8,     /* no frame: the stack could not be followed further */
-    TABLE_FRAME_PYTHON = 16, /* a line of Python */
-};
-
-struct table_frame {
-    const char *function, *file, *module; /* each may be NULL */
-    uint64_t line;                        /* 0: not known */
-    uint64_t address;                     /* in the module, else in memory */
-    unsigned int flags;
-};
-
-struct table_stack {
-    int count;
-    const struct table_frame *frames; /* the innermost first */
-};
-
-/* The largest of each of `count` equal steps from from_ns on; steps without a change are there. */
-struct table_series {
-    uint64_t from_ns, step_ns;
-    int count;
-    const uint64_t *bytes;
-};
-
-/* The text of a source file, as it was when the recording ended. */
-struct table_source {
-    const char *file;
-    uint64_t lines;          /* the last that is known */
-    const char *const *text; /* lines 1 .. lines, at 0 and on; NULL: not known */
-    bool changed;            /* after the recording began */
+    UNIT_MOMENT,  /* cell.number: ns since 1970, UTC; written as a date, to the second */
 };
 
 enum table_shape {
     TABLE_ROWS, /* rows and columns */
-    /* Two columns, name and value; `value` cells carry their unit. A fact NAME_at_least with the
-     * fact NAME_at_most after it is one number that is known by its bounds.
+    /* Two columns, TABLE_NAME and TABLE_VALUE, whose cells carry their unit. A fact NAME_at_least
+     * with the fact NAME_at_most after it is one number that is known by its bounds.
      */
     TABLE_FACTS,
-    TABLE_TIMELINE, /* the first column is a time: text draws it as a chart */
+    TABLE_TIMELINE, /* the first column, TABLE_TIME, is a time: text draws it as a chart */
     /* The first columns are `file` and `line`, the last is `text`; rows of one file are together.
      * Text shows it as the annotated source, from the answer's sources.
      */
     TABLE_SOURCE,
+    /* Two columns of text, TABLE_WHAT and TABLE_LOOK_AT: a sentence, and the question that says
+     * more.
+     */
+    TABLE_FINDINGS,
 };
+
+enum { TABLE_TIME };                                /* of a TABLE_TIMELINE */
+enum { TABLE_WHAT, TABLE_LOOK_AT };                 /* of TABLE_FINDINGS */
+enum { TABLE_NAME, TABLE_VALUE, TABLE_FACT_WIDTH }; /* the columns of TABLE_FACTS */
 
 struct table_column {
     const char *name; /* a JSON key and a heading both: lower_snake */
     enum table_unit unit;
+    bool detail; /* text leaves it out where the table is too wide */
 };
 
 struct table_cell {
@@ -98,43 +72,38 @@ struct table {
     enum table_shape shape;
     const struct table_column *columns;
     int width;
-    int rows, room;
+    int rows;
+    size_t room;              /* for cells */
     struct table_cell *cells; /* rows x width */
     const char *note;         /* one sentence shown below it, or NULL */
-    uint64_t detail; /* bit i: text leaves column i out where the table is too wide for it */
-};
-
-#define TABLE_MISSING_MOST 16
-
-/* Who was recorded from inside. A process counts once, whatever it runs by exec(2). */
-struct table_coverage {
-    uint64_t processes;
-    uint64_t recorded, partly; /* wholly; with a part of it, or some of its programs, missing */
-    uint64_t silent;           /* nothing kept them from being recorded, but nothing came */
-    const char *how;           /* "exactly", "sampled", "exactly and sampled" or "CPU time alone" */
-    struct table_missing {
-        const char *reason;
-        uint64_t processes; /* here what a process becomes by exec(2) counts again */
-    } missing[TABLE_MISSING_MOST];
-    int missing_count;
-    uint64_t losses, pauses;
-    const char *line; /* all of it, in one line */
 };
 
 /* Several tables answer one question: the order is the order of reading. */
 struct answer {
     struct arena *arena;  /* the caller's; everything below lives in it */
     const char *question; /* the caller's: what was asked */
+    const char *trace;    /* the caller's: the name of its file, without folders; or NULL */
+    const char *asked;    /* how the question was narrowed, in sentences; or NULL */
     const char *health;   /* one line on what the trace lacks (cut, damaged, losses), or NULL */
     const struct table_coverage *coverage; /* NULL: nothing was recorded from inside */
+    bool native;                           /* the caller's: text shows whole stacks */
+    const char **unnamed; /* why functions in it have no name: a sentence for each module */
+    int unnamed_count;
+    const char *left_out; /* what this reader's limits kept out of it, in one sentence, or NULL */
+    uint64_t file_bytes;  /* of the trace, or of both */
     struct table **tables;
     int count;
-    const struct table_source *sources; /* what a TABLE_SOURCE shows */
+    const struct table_source *sources; /* what a TABLE_SOURCE shows, by the place of their names */
     size_t source_count;
+    struct answer_page { /* the data of the report page, deflated: see docs/PAGE.md */
+        const void *bytes;
+        size_t count; /* 0: there is none */
+    } pages[2];       /* of two traces that are compared: the older one first */
 };
 
 struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,
                          const struct table_column *columns, int width);
+struct table *answer_facts(struct answer *a, const char *name); /* a TABLE_FACTS */
 
 /* Add one row and return its cells, all absent. */
 struct table_cell *table_add(struct answer *a, struct table *t);
@@ -148,7 +117,10 @@ void cell_text(struct table_cell *c, const char *text);             /* NULL: sta
 void cell_stack(struct table_cell *c, const struct table_stack *stack);    /* NULL: stays absent */
 void cell_series(struct table_cell *c, const struct table_series *series); /* the same */
 
-/* NULL where the trace does not have it. */
+/* All its frames in one list, in the arena. */
+const struct table_frame *table_stack_whole(struct arena *a, const struct table_stack *stack);
+
+/* NULL where the trace does not have it. A text of a trace is known by its place. */
 const struct table_source *answer_source(const struct answer *a, const char *file);
 /* NULL where it is not known. */
 const char *table_source_line(const struct table_source *s, uint64_t line);
@@ -158,6 +130,16 @@ const char *table_source_line(const struct table_source *s, uint64_t line);
  */
 const char *table_frame_text(struct arena *a, const struct table_frame *f);
 
+/* Add the tables of another answer, of the same recording, but for those whose names are there
+ * already.
+ */
+void answer_join(struct answer *a, const struct answer *other);
+
+const struct table_cell *table_at(const struct table *t, int row, int column);
+
+/* The value of a fact; NULL where there is no such fact, or it is absent. */
+const struct table_cell *table_find_fact(const struct table *t, const char *name);
+
 /* One row of a TABLE_FACTS table: name and a value to be filled. */
 struct table_cell *table_fact(struct answer *a, struct table *t, const char *name,
                               enum table_unit unit);
@@ -166,8 +148,8 @@ struct table_cell *table_fact(struct answer *a, struct table *t, const char *nam
 void table_sort(struct table *t, int column);
 
 /* For timelines with more rows than anybody wants: merge each two rows into one, or the last row
- * into the one before. A merged row holds the larger of each two cells, and the time (column 0) at
- * which column 1 was the larger: no peak is lost, and counters stay right.
+ * into the one before. A merged row holds the larger of each two cells, and the time (TABLE_TIME)
+ * at which column 1 was the larger: no peak is lost, and counters stay right.
  */
 void table_halve(struct table *t);
 void table_fold(struct table *t);

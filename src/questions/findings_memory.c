@@ -1,0 +1,202 @@
+/* findings_memory - what deserves a look of memory: held at the peak, or allocated again and again.
+ * Limits below which nobody should be bothered are named here.
+ */
+#include "base/text.h"
+#include "model/covered.h"
+#include "questions/finding_rules.h"
+#include "questions/heap_cells.h"
+
+#include <inttypes.h>
+
+#define HELD_SHARE 15.0 /* percent of the peak, for a line or a site */
+#define HELD_LEAST ((uint64_t)4 << 20)
+#define HELD_MOST 2
+#define UNUSED_PART 0.5     /* resident memory, of the largest heap: the rest was never touched */
+#define MANY_BLOCKS 10000   /* fewer allocations than this are no churn */
+#define MUCH_TEMPORARY 20.0 /* percent of all allocations */
+#define CHURN_TIMES 3.0     /* bytes allocated in all to those at the peak */
+#define CHURN_SHARE 0.2     /* of the bytes, by one line */
+#define CHURN_LEAST ((uint64_t)256 << 20)
+
+/* ---- at the peak ---- */
+
+/* "; but no more than 55.1 MiB were ever resident": what was asked for and never touched. */
+static const char *unused_clause(const struct findings *f, bool *unused)
+{
+    const struct heap *h = &f->recorded->heap;
+    char size[TEXT_SIZE];
+    uint64_t rss;
+
+    *unused = metrics_get(&h->run->final, METRIC_PEAK_UPPER, &rss) && rss &&
+              !covered_since(h->run) && (double)rss < (double)h->peak.bytes * UNUSED_PART;
+    return *unused ? arena_printf(f->answer->arena, "; but no more than %s were ever resident",
+                                  text_size(size, rss))
+                   : "";
+}
+
+static void say_held(struct findings *f, struct finding *one, const char *where,
+                     const struct heap_amount *at)
+{
+    const struct heap *h = &f->recorded->heap;
+    struct arena *a = f->answer->arena;
+    char size[TEXT_SIZE], all[TEXT_SIZE], when[TEXT_SIZE];
+    double share = (double)at->bytes / (double)h->peak.bytes * 100;
+    bool unused;
+    const char *clause = unused_clause(f, &unused);
+
+    text_size(size, at->bytes);
+    text_size(all, h->peak.bytes);
+    text_duration(when, h->peak_ns);
+    one->kind = "held";
+    one->severity = share >= 50 && !unused ? FINDING_HIGH : FINDING_MEDIUM;
+    one->confidence = findings_sure(h);
+    one->measure = "peak";
+    one->look_at = "peak";
+    one->title = arena_printf(a, "%s held %.0f %% of the peak", where, share);
+    one->evidence = arena_printf(a, "%s held %s%s of the %s that lived after %s%s", where, size,
+                                 h->sampled ? arena_printf(a, " (%s)", heap_basis(h, at)) : "", all,
+                                 when, clause);
+    one->advice =
+        unused
+            ? "Most of what was asked for is never touched, and costs addresses more than memory: ask for less."
+            : "To lower the peak, keep less of it at once: free it earlier, or work in parts.";
+    findings_add(f, one);
+}
+
+static bool is_large(const struct heap *h, const struct heap_amount *at)
+{
+    double sure = 1 - 2 * heap_error(at) / 100;
+
+    return at->bytes >= HELD_LEAST && h->peak.bytes &&
+           (double)at->bytes * sure >= (double)h->peak.bytes * HELD_SHARE / 100;
+}
+
+/* Those lines that hold most. */
+static int find_held_lines(struct findings *f)
+{
+    const struct line_sums *s = f->lines;
+    uint64_t below = UINT64_MAX;
+    int said = 0;
+
+    while (said < HELD_MOST) {
+        struct finding one = {.view = "source"};
+        uint32_t best = 0;
+
+        for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
+            if (s->lines[i].at_peak.bytes < below &&
+                s->lines[i].at_peak.bytes > s->lines[best].at_peak.bytes * (best != 0))
+                best = i;
+        if (!best || !is_large(s->heap, &s->lines[best].at_peak))
+            break;
+        below = s->lines[best].at_peak.bytes;
+        findings_at_line(f, &one, best);
+        say_held(f, &one, findings_place(f, best), &s->lines[best].at_peak);
+        said++;
+    }
+    return said;
+}
+
+static uint64_t weight_at(const struct heap_stack_sum *s)
+{
+    return s->at.bytes;
+}
+
+/* Of a program without lines: its functions. */
+static void find_held_sites(struct findings *f)
+{
+    struct heap *h = &f->recorded->heap;
+    struct heap_rows rows;
+
+    heap_at(h, HEAP_AT_PEAK, 0);
+    heap_rows_sites(&rows, h, weight_at, HELD_MOST);
+    for (size_t i = 0; i < rows.count && i < HELD_MOST; i++) {
+        struct finding one = {.view = "flame"};
+
+        if (!rows.rows[i].stack || !is_large(h, &rows.rows[i].sum.at))
+            continue;
+        findings_at_stack(f, &one, &rows.rows[i]);
+        say_held(f, &one, findings_site(f->answer->arena, &rows.rows[i].site),
+                 &rows.rows[i].sum.at);
+    }
+}
+
+static void find_held(struct findings *f)
+{
+    if (f->lines && !find_held_lines(f))
+        find_held_sites(f);
+}
+
+/* ---- churn ---- */
+
+static uint64_t weight_temporary(const struct heap_stack_sum *s)
+{
+    return s->sums.temporary.milliblocks;
+}
+
+static void find_temporary(struct findings *f)
+{
+    const struct heap *h = &f->recorded->heap;
+    const struct heap_sums *s = &h->sums;
+    double share = s->allocated.milliblocks ? heap_share(&s->temporary, &s->allocated) : 0;
+    struct finding one = {.kind = "churn",
+                          .severity = FINDING_LOW,
+                          .view = "flame",
+                          .measure = "temporary",
+                          .look_at = "temporary",
+                          .confidence = findings_sure(h)};
+
+    if (!h->temporary_known || heap_blocks(&s->allocated) < MANY_BLOCKS ||
+        share - 2 * heap_share_error(&s->temporary, &s->allocated) < MUCH_TEMPORARY)
+        return;
+    one.title = arena_printf(f->answer->arena,
+                             "%.0f %% of all allocations were freed before the next one", share);
+    one.evidence = arena_printf(f->answer->arena, "%s; most of them from %s", one.title,
+                                findings_largest(f, weight_temporary, &one));
+    one.advice = "Use one buffer again and again instead of a new block each time.";
+    findings_add(f, &one);
+}
+
+/* A line that allocates far more than is ever held at once. */
+static void find_churn(struct findings *f)
+{
+    const struct heap *h = &f->recorded->heap;
+    const struct line_sums *s = f->lines;
+    struct arena *a = f->answer->arena;
+    const struct line_sum *l;
+    uint32_t best = 0;
+    struct finding one = {.kind = "churn",
+                          .severity = FINDING_LOW,
+                          .view = "source",
+                          .measure = "temporary",
+                          .look_at = "lines",
+                          .confidence = findings_sure(h)};
+    char size[TEXT_SIZE], peak[TEXT_SIZE];
+
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
+        if (s->lines[i].allocated.bytes > s->lines[best].allocated.bytes * (best != 0))
+            best = i;
+    l = &s->lines[best];
+    if (!best || l->allocated.bytes < CHURN_LEAST ||
+        (double)l->allocated.bytes < (double)h->peak.bytes * CHURN_TIMES ||
+        (double)l->allocated.bytes < (double)s->sum.allocated.bytes * CHURN_SHARE)
+        return;
+    text_size(size, l->allocated.bytes);
+    text_size(peak, h->peak.bytes);
+    findings_at_line(f, &one, best);
+    one.title = arena_printf(a, "%s allocated %s in all", findings_place(f, best), size);
+    one.evidence = arena_printf(
+        a, "%s allocated %s in %" PRIu64 " blocks, though no more than %s ever lived",
+        findings_place(f, best), size, heap_blocks(&l->allocated), peak);
+    one.advice =
+        "Where this line is slow, allocate once and use it again, or write into what is there.";
+    findings_add(f, &one);
+}
+
+void findings_of_memory(struct findings *f)
+{
+    findings_of_leaks(f);
+    find_held(f);
+    find_temporary(f);
+    if (f->lines)
+        find_churn(f);
+}

@@ -1,0 +1,82 @@
+/* question - the list of what can be asked. */
+#include "questions/question.h"
+
+#include "questions/answer_limit.h"
+#include "questions/unnamed_answer.h"
+
+#include <string.h>
+
+const struct question *const questions[] = {
+#define X(name) &question_##name,
+    QUESTIONS(X)
+#undef X
+        NULL,
+};
+
+const struct question_about question_groups[QUESTION_GROUPS] = {
+    [QUESTION_OF_TRACE] = {"every trace"},
+    [QUESTION_OF_SOURCE] =
+        {"the program's source",
+         "A cost belongs to the innermost line of Python that is one of the program's files, or else of native code; that of a library's threads to the line that they work for. The program's files are all but those of the interpreter's standard library and of site-packages or dist-packages; the report says what is left over, and --all, --only and --exclude choose others."},
+    [QUESTION_OF_ALLOCATIONS] = {"allocations"},
+    [QUESTION_OF_TENSORS] = {"the tensors of a deep-learning program"},
+    [QUESTION_OF_CPU] = {"CPU time"},
+    [QUESTION_OF_COPIES] = {"copies"},
+    [QUESTION_OF_PROGRAM] = {"what the program says of itself"},
+};
+
+const struct question *question_find(const char *name)
+{
+    for (int i = 0; questions[i]; i++)
+        if (strcmp(questions[i]->name, name) == 0)
+            return questions[i];
+    return NULL;
+}
+
+const struct question *question_default(struct trace *t)
+{
+    const struct question *found = questions[0];
+    struct trace_event ev;
+
+    trace_rewind(t, 0, 0); /* definitions alone */
+    while (found == questions[0] && trace_next(t, &ev))
+        if (ev.kind == TRACE_FRAME && (ev.frame.flavour & 7) == TRACE_FRAME_PYTHON)
+            found = &question_lines;
+    trace_rewind(t, 0, UINT64_MAX);
+    return found;
+}
+
+int question_ask_all(const struct question *const *list, int count, struct recorded *r,
+                     const struct selection *o, struct answer *answers, struct err *errs)
+{
+    struct asked *asked = arena_alloc(&r->arena, (size_t)count * sizeof(*asked));
+    unsigned int reads = 0;
+    int failed = 0;
+
+    for (int i = 0; i < count; i++) {
+        void *state = list[i]->state ? arena_alloc(answers[i].arena, list[i]->state) : NULL;
+
+        asked[i] = (struct asked){r, o, &answers[i], state};
+        answers[i].asked = o->asked;
+        reads |= list[i]->reads;
+        if (list[i]->begin)
+            list[i]->begin(&asked[i]);
+    }
+    recorded_read(r, o, reads);
+    for (int i = 0; i < count; i++)
+        if (list[i]->again)
+            list[i]->again(&asked[i]);
+    recorded_read_again(r);
+    for (int i = 0; i < count; i++) {
+        failed += list[i]->run(&asked[i], &errs[i]) != 0;
+        unnamed_answer(&answers[i], &r->frames);
+        answer_limit(&answers[i], r);
+    }
+    return failed;
+}
+
+int question_ask(const struct question *q, struct recorded *r, const struct selection *o,
+                 struct answer *a, struct err *err)
+{
+    return question_ask_all(&q, 1, r, o, a, err) ? -1 : 0;
+}

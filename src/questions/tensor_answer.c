@@ -1,0 +1,73 @@
+/* tensor_answer - see tensor_answer.h. */
+#include "questions/tensor_answer.h"
+
+#include "model/covered.h"
+#include "questions/heap_cells.h"
+
+#include <inttypes.h>
+
+void tensor_want(struct asked *q, struct tensor_state *s)
+{
+    struct recorded *r = q->recorded;
+
+    if (!r->heap.any)
+        return;
+    op_stacks_start(&s->stacks, &r->frames, &r->arena);
+    tensors_want(&s->tensors, &r->heap, &s->stacks);
+}
+
+bool tensor_begin(struct asked *q, struct tensor_state *s, struct table *t)
+{
+    struct heap *h = &q->recorded->heap;
+
+    if (!heap_begin(h, q->answer, t))
+        return false;
+    if (!s->tensors.count) {
+        t->note = "The trace has no tensors: no stack of an allocation has frames of a framework "
+                  "that is known. See docs/DEEP-LEARNING.md.";
+        return false;
+    }
+    if (h->sampled && !covered_whole(h->run))
+        t->note =
+            "Small tensors are estimates by samples: 'tidemark record --exact=4K' records every "
+            "one of 4,000 bytes and more.";
+    if (s->tensors.left_out)
+        t->note = arena_printf(q->answer->arena,
+                               "%" PRIu64 " tensors do not count: there are too many of them.",
+                               s->tensors.left_out);
+    tensor_kinds_all(&s->tensors, q->answer->arena);
+    return true;
+}
+
+void tensor_end(struct tensor_state *s)
+{
+    tensors_free(&s->tensors);
+    op_stacks_free(&s->stacks);
+}
+
+struct tensors_moment tensor_moment(const struct heap *h, enum heap_moment standard)
+{
+    struct tensors_moment m = {h, standard, h->options.at_ns};
+
+    if (h->options.at == SELECTION_AT_PEAK)
+        m.moment = HEAP_AT_PEAK;
+    else if (h->options.at == SELECTION_AT_END)
+        m.moment = HEAP_AT_END;
+    else if (h->options.at == SELECTION_AT_TIME)
+        m.moment = HEAP_AT_TIME;
+    return m;
+}
+
+void tensor_moment_facts(struct answer *a, struct table *facts, const struct heap *h,
+                         const struct heap_amount *sum)
+{
+    struct tensors_moment m = tensor_moment(h, HEAP_AT_PEAK);
+    bool peak = m.moment == HEAP_AT_PEAK;
+
+    heap_cell_bytes(table_fact(a, facts, peak ? "peak_heap" : "live_heap", UNIT_BYTES), sum);
+    cell_text(table_fact(a, facts, "basis", UNIT_TEXT),
+              peak ? heap_peak_basis(h) : heap_basis(h, sum));
+    cell_number(table_fact(a, facts, "time", UNIT_NS), peak                       ? h->peak_ns
+                                                       : m.moment == HEAP_AT_TIME ? m.time_ns
+                                                                                  : h->to_ns);
+}
