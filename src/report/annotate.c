@@ -4,8 +4,10 @@
  */
 #include "report/annotate.h"
 
+#include "base/count.h"
 #include "base/text.h"
 #include "report/chart.h"
+#include "report/named.h"
 #include "report/show.h"
 
 #include <inttypes.h>
@@ -39,7 +41,7 @@ static const struct field all_fields[] = {
     {.column = "memory", .title = "memory", .form = SPARK, .width = SPARK_WIDTH, .rank = 2},
     {.column = "copied", .title = "copied", .form = SIZE, .width = 6, .rank = 4},
 };
-#define FIELDS ((int)(sizeof(all_fields) / sizeof(all_fields[0])))
+#define FIELDS COUNT(all_fields)
 
 struct page {
     const struct answer *answer;
@@ -53,24 +55,16 @@ struct page {
     int text_width;
 };
 
-static int column_of(const struct table *t, const char *name)
-{
-    for (int i = 0; i < t->width; i++)
-        if (strcmp(t->columns[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 static const struct table_cell *cell_at(const struct page *p, int row, int column)
 {
-    return &p->table->cells[(size_t)row * (size_t)p->table->width + (size_t)column];
+    return table_at(p->table, row, column);
 }
 
 static double value_at(const struct page *p, int row, int column)
 {
     const struct table_cell *c = column < 0 ? NULL : cell_at(p, row, column);
 
-    return !c || !c->present ? 0 : c->unit == UNIT_PERCENT ? c->real : (double)c->number;
+    return c && c->present ? named_value(c) : 0;
 }
 
 /* ---- the columns ---- */
@@ -120,15 +114,15 @@ static void lay_out(struct page *p)
     const struct table *t = p->table;
     uint64_t last = 0;
 
-    p->cpu_at = column_of(t, "cpu");
-    p->line_at = column_of(t, "line");
-    p->text_at = column_of(t, "text");
-    p->function_at = column_of(t, "function");
+    p->cpu_at = named_column(t, "cpu");
+    p->line_at = named_column(t, "line");
+    p->text_at = named_column(t, "text");
+    p->function_at = named_column(t, "function");
     memcpy(p->fields, all_fields, sizeof(all_fields));
     for (int i = 0; i < FIELDS; i++) {
         struct field *f = &p->fields[i];
 
-        f->at = column_of(t, f->column);
+        f->at = named_column(t, f->column);
         if (!says_anything(p, f))
             f->at = -1;
         for (int row = 0; f->form != SPARK && row < t->rows; row++)
@@ -147,43 +141,15 @@ static void lay_out(struct page *p)
 
 /* ---- numbers in little room ---- */
 
-/* "999", "1.2Ki", "340Mi" */
-static const char *short_size(char out[SHOW_ROOM], double bytes)
-{
-    static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-    int unit = 0;
-
-    for (; bytes >= 999.5 && unit < 6; unit++)
-        bytes /= 1024;
-    snprintf(out, SHOW_ROOM, unit && bytes < 9.95 ? "%.1f%s" : "%.0f%s", bytes, units[unit]);
-    return out;
-}
-
-/* "12us", "1.2ms", "34s", "5.1m" */
-static const char *short_time(char out[SHOW_ROOM], double ns)
-{
-    static const struct {
-        double ns;
-        const char *name;
-    } units[] = {{3.6e12, "h"}, {6e10, "m"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-    int unit = 0;
-
-    while (unit < 5 && ns < units[unit].ns * (unit < 2 ? 2 : 0.9995))
-        unit++;
-    ns /= units[unit].ns;
-    snprintf(out, SHOW_ROOM, ns < 9.95 && unit < 5 ? "%.1f%s" : "%.0f%s", ns, units[unit].name);
-    return out;
-}
-
 static const char *short_text(char out[SHOW_ROOM], const struct page *p, const struct field *f,
                               double value)
 {
     if (!(value > 0))
         return "";
     if (f->form == SIZE)
-        return short_size(out, value);
+        return show_short_size(out, value);
     if (f->form == TIME)
-        return short_time(out, value);
+        return show_short_time(out, value);
     snprintf(out, SHOW_ROOM, "%.1f", p->cpu > 0 ? value / p->cpu * 100 : 0);
     return out;
 }
@@ -272,7 +238,7 @@ static void put_line(const struct page *p, int row, uint64_t number, const char 
     if (number)
         put_text(p, text);
     else
-        terminal_put(p->out, text); /* no source, but a name: it is read whole or not at all */
+        terminal_put_within(p->out, text, p->text_width, p->terminal);
     fputs(colour && (heat >= WARM || row < 0) ? "\033[0m\n" : "\n", p->out);
 }
 
@@ -293,12 +259,12 @@ static void put_silent(const struct page *p, const struct table_source *source, 
                        uint64_t to, bool first, bool last)
 {
     uint64_t before = first ? 0 : AROUND, after = last ? 0 : AROUND;
-    bool gap = false;
+    bool gap = false, few;
 
     if (first && from + AROUND < to)
         from = to - AROUND;
+    few = to - from <= before + after + 1;
     for (uint64_t line = from; line < to; line++) {
-        bool few = to - from <= before + after + 1;
         const char *text = table_source_line(source, line);
 
         if (text && (few || line < from + before || line + after >= to)) {
@@ -307,6 +273,8 @@ static void put_silent(const struct page *p, const struct table_source *source, 
             put_line(p, -1, 0, p->terminal->utf8 ? "⋯" : "...");
             gap = true;
         }
+        if (!few && line >= from + before && line + AROUND < to)
+            line = to - AROUND - 1; /* there may be more lines than anybody can count */
     }
 }
 
@@ -322,30 +290,30 @@ static void put_totals(const struct page *p, int from, int to)
                  {"at_peak", "at the peak", true},
                  {"alive", "alive at the end", true},
                  {"copied", "copied", true}};
-    const char *between = "";
+    struct arena scratch = {0};
+    const char *line = "";
     double cpu = 0;
     char text[TEXT_SIZE];
 
     for (int row = from; row < to; row++)
         cpu += value_at(p, row, p->cpu_at);
-    if (p->cpu > 0) {
-        fprintf(p->out, "CPU %s (%.1f %%)", text_duration(text, text_rounded(cpu)),
-                cpu / p->cpu * 100);
-        between = ", ";
-    }
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        int column = column_of(p->table, parts[i].column);
+    if (p->cpu > 0)
+        line = arena_printf(&scratch, "CPU %s (%.1f %%)", text_duration(text, text_rounded(cpu)),
+                            cpu / p->cpu * 100);
+    for (int i = 0; i < COUNT(parts); i++) {
+        int column = named_column(p->table, parts[i].column);
         double sum = 0;
 
         for (int row = from; row < to; row++)
             sum += value_at(p, row, column);
         if (!(sum > 0))
             continue;
-        fprintf(p->out, "%s%s %s", between, parts[i].text,
-                parts[i].bytes ? text_size(text, text_rounded(sum))
-                               : text_duration(text, text_rounded(sum)));
-        between = ", ";
+        line = arena_printf(&scratch, "%s%s%s %s", line, *line ? ", " : "", parts[i].text,
+                            parts[i].bytes ? text_size(text, text_rounded(sum))
+                                           : text_duration(text, text_rounded(sum)));
     }
+    terminal_put_wrapped(p->out, line, 0, p->terminal);
+    arena_free(&scratch);
 }
 
 static void put_heading(const struct page *p)

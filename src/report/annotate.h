@@ -2,7 +2,7 @@
 #ifndef REPORT_ANNOTATE_H
 #define REPORT_ANNOTATE_H
 
-#include "analyze/table.h"
+#include "questions/table.h"
 #include "report/terminal.h"
 
 void annotate_put(const struct answer *a, const struct table *t, const struct terminal *terminal,

@@ -1,6 +1,8 @@
 /* chart - see chart.h. */
 #include "report/chart.h"
 
+#include "base/clock.h"
+#include "base/count.h"
 #include "report/show.h"
 
 #include <math.h> /* NAN and isnan alone: no library behind them */
@@ -9,7 +11,6 @@
 #define HEIGHT 12       /* rows; can be shared evenly by 2, 3 and 4 marks */
 #define MARK_SPACE 10   /* columns between two marks of the time axis, at least */
 #define WIDTH_MOST 1000 /* as terminal.c */
-#define NS_PER_S 1000000000.0
 
 struct glyphs {
     const char *part[9]; /* from empty to full */
@@ -22,11 +23,6 @@ static const struct glyphs blocks = {
 static const struct glyphs ascii = {
     {" ", ".", ".", ".", ":", ":", ":", "#", "#"}, "+", "|", "+", "-", "+",
 };
-
-static const struct table_cell *cell_at(const struct table *t, int row, int column)
-{
-    return &t->cells[(size_t)row * (size_t)t->width + (size_t)column];
-}
 
 static double value_of(const struct table_cell *c)
 {
@@ -41,7 +37,7 @@ bool chart_range(const struct table *t, int column, struct table_cell *least,
     bool any = false;
 
     for (int row = 0; row < t->rows; row++) {
-        const struct table_cell *c = cell_at(t, row, column);
+        const struct table_cell *c = table_at(t, row, column);
 
         if (!c->present)
             continue;
@@ -57,7 +53,8 @@ bool chart_range(const struct table *t, int column, struct table_cell *least,
 /* Where the time axis begins: at 0, unless the timeline begins late. */
 static double begin_of(const struct table *t)
 {
-    double first = value_of(cell_at(t, 0, 0)), last = value_of(cell_at(t, t->rows - 1, 0));
+    double first = value_of(table_at(t, 0, TABLE_TIME)),
+           last = value_of(table_at(t, t->rows - 1, TABLE_TIME));
 
     return first * 2 <= last ? 0 : first;
 }
@@ -67,12 +64,13 @@ static double begin_of(const struct table *t)
  */
 static void resample(const struct table *t, int column, double *out, int width)
 {
-    double first = begin_of(t), span = value_of(cell_at(t, t->rows - 1, 0)) - first;
+    double first = begin_of(t), span = value_of(table_at(t, t->rows - 1, TABLE_TIME)) - first;
 
     for (int i = 0; i < width; i++)
         out[i] = NAN;
     for (int row = 0; row < t->rows; row++) {
-        double at = value_of(cell_at(t, row, 0)) - first, value = value_of(cell_at(t, row, column));
+        double at = value_of(table_at(t, row, TABLE_TIME)) - first,
+               value = value_of(table_at(t, row, column));
         int i = !(span > 0 && at > 0) ? 0 : at < span ? (int)(at / span * width) : width - 1;
 
         if (!isnan(value) && !(out[i] > value))
@@ -114,11 +112,9 @@ static double round_up(double x)
     return 10 * power;
 }
 
-static int ceiling(double x)
+static double ceiling(double x)
 {
-    int n = (int)x;
-
-    return n + (x - n > 1e-9);
+    return ceil(x - 1e-9);
 }
 
 struct scale {
@@ -132,6 +128,7 @@ static struct scale scale_of(double most, enum table_unit unit)
 {
     static const char *const sizes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     struct scale s = {.unit = 1, .name = unit == UNIT_PERCENT ? "%" : ""};
+    double marks;
 
     if (unit == UNIT_BYTES) {
         int i = 0;
@@ -140,12 +137,12 @@ static struct scale scale_of(double most, enum table_unit unit)
             s.unit *= 1024;
         s.name = sizes[i];
     } else if (unit == UNIT_NS) {
-        s.unit = NS_PER_S;
+        s.unit = CLOCK_SECOND_NS;
         s.name = "s";
     }
     s.step = most > 0 ? round_up(most / s.unit / 4) * s.unit : s.unit;
-    s.marks = ceiling(most / s.step);
-    s.marks = s.marks < 1 ? 1 : s.marks > 4 ? 4 : s.marks;
+    marks = ceiling(most / s.step);
+    s.marks = marks > 4 ? 4 : marks > 1 ? (int)marks : 1;
     s.top = s.step * s.marks;
     return s;
 }
@@ -191,7 +188,7 @@ static double time_step(double span_s, int width)
 
     if (least <= 1)
         return round_up(least);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+    for (int i = 0; i < COUNT(steps); i++)
         if (steps[i] >= least)
             return steps[i];
     return round_up(least / 604800) * 604800;
@@ -222,7 +219,8 @@ static void draw_floor(double first_s, double last_s, int width, int gutter, con
     fprintf(out, "%*s %s", gutter, "0", g->corner);
     for (int i = 0, next = 0; i < width; i++) {
         double mark = ceiling(first_s / step) + next;
-        int at = (int)((mark * step - first_s) / span * width), n = 0;
+        double column = (mark * step - first_s) / span * width;
+        int at = column > -1 && column < width ? (int)column : width, n = 0;
 
         if (i == at) {
             next++;
@@ -245,11 +243,11 @@ static void draw_peak(const struct table *t, int column, const struct table_cell
     char value[SHOW_ROOM], when[SHOW_ROOM];
 
     for (int row = 0; row < t->rows; row++) {
-        const struct table_cell *c = cell_at(t, row, column);
+        const struct table_cell *c = table_at(t, row, column);
 
         if (c->present && value_of(c) >= value_of(most)) {
             fprintf(out, "%s: largest %s at %s\n", t->columns[column].name, show_cell(value, c),
-                    show_cell(when, cell_at(t, row, 0)));
+                    show_cell(when, table_at(t, row, TABLE_TIME)));
             return;
         }
     }
@@ -266,8 +264,8 @@ void chart_draw(const struct table *t, int column, const struct terminal *termin
     if (!chart_range(t, column, &least, &most))
         return;
     draw_peak(t, column, &most, out);
-    first = begin_of(t) / NS_PER_S;
-    last = value_of(cell_at(t, t->rows - 1, 0)) / NS_PER_S;
+    first = begin_of(t) / CLOCK_SECOND_NS;
+    last = value_of(table_at(t, t->rows - 1, TABLE_TIME)) / CLOCK_SECOND_NS;
     if (t->rows < 2 || !(last > first))
         return; /* one moment is no curve */
     s = scale_of(value_of(&most), t->columns[column].unit);

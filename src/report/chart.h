@@ -4,7 +4,7 @@
 #ifndef REPORT_CHART_H
 #define REPORT_CHART_H
 
-#include "analyze/table.h"
+#include "questions/table.h"
 #include "report/terminal.h"
 
 /* A filled chart with both axes, as wide as the terminal. */

@@ -1,92 +1,91 @@
 /* format_collapsed - stacks for flame graphs, as flamegraph.pl, inferno and speedscope read them:
  *
- *   outermost;...;innermost BYTES
+ * outermost;...;innermost BYTES
  *
- * One line per row of the first table that has stacks, with its first column of bytes, or of time in
- * ns where it has none. Rows of 0 are left out. Names that inlining gave are frames of their own. What would end a name is
- * replaced: ';' by ':', controls by '?'.
+ * One line per stack of the first table that has stacks, with its bytes, or its time in ns where it
+ * has none. Stacks of 0 are left out; see stack_tree.h for what else is. Names that inlining gave
+ * are frames of their own. What would end a name is replaced: ';' by ':', controls and what is not
+ * UTF-8 by '?'.
  */
+#include "base/utf8.h"
 #include "report/formats.h"
+#include "report/stack_tree.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-static int find_column(const struct table *t, enum table_unit unit)
-{
-    for (int i = 0; i < t->width; i++)
-        if (t->columns[i].unit == unit)
-            return i;
-    return -1;
-}
-
-static int find_value(const struct table *t)
-{
-    int bytes = find_column(t, UNIT_BYTES);
-
-    return bytes >= 0 ? bytes : find_column(t, UNIT_NS);
-}
-
-const struct table *formats_stacks(const struct answer *a)
-{
-    for (int i = 0; i < a->count; i++)
-        if (a->tables[i]->shape != TABLE_FACTS && find_column(a->tables[i], UNIT_STACK) >= 0 &&
-            find_value(a->tables[i]) >= 0)
-            return a->tables[i];
-    return NULL;
-}
+#include <stdlib.h>
 
 static void put_name(const char *name, FILE *out)
 {
-    for (; *name; name++)
-        fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '?' : *name, out);
+    while (*name) {
+        const char *shown;
+        int n = utf8_show(&name, &shown);
+
+        if (*shown == ';')
+            fputc(':', out);
+        else
+            fwrite(shown, 1, (size_t)n, out);
+    }
 }
 
 static void put_frame(const struct table_frame *f, FILE *out)
 {
-    const char *base = f->module ? strrchr(f->module, '/') : NULL;
+    struct arena scratch = {0};
 
-    if (f->flags & TABLE_FRAME_ELIDED) {
-        fputs("[frames left out]", out);
-    } else if (f->flags & TABLE_FRAME_CUT) {
-        fputs("[not followed further]", out);
-    } else if (f->function) {
-        put_name(f->function, out);
-    } else {
-        put_name(base ? base + 1 : f->module ? f->module : "", out);
-        fprintf(out, "%s0x%" PRIx64, f->module ? "+" : "", f->address);
+    put_name(stack_frame_name(&scratch, f), out);
+    if (f->function && f->flags & TABLE_FRAME_PYTHON && f->file) {
+        fputs(" (", out);
+        put_name(f->file, out);
+        fprintf(out, ":%" PRIu64 ")", f->line);
     }
+    arena_free(&scratch);
 }
 
-static void put_row(const struct table_cell *stack, const struct table_cell *value, FILE *out)
+/* The column of bytes, else of time, among those that are summed. */
+static int find_value(const struct stack_tree *t)
 {
-    int count = stack->present ? stack->stack->count : 0;
+    static const enum table_unit units[] = {UNIT_BYTES, UNIT_NS};
 
-    if (!value->present || value->number == 0)
-        return;
-    if (count == 0)
-        fputs("[no stack]", out);
-    for (int i = count - 1; i >= 0; i--) {
-        put_frame(&stack->stack->frames[i], out);
-        if (i)
-            fputc(';', out);
+    for (int u = 0; u < 2; u++)
+        for (int i = 0; i < t->values; i++)
+            if (t->table->columns[t->columns[i]].unit == units[u])
+                return i;
+    return 0;
+}
+
+static void put_stack(const struct stack_tree *t, uint32_t node, uint64_t value, uint32_t *path,
+                      FILE *out)
+{
+    size_t count = 0;
+
+    for (; node; node = t->nodes[node].parent)
+        path[count++] = t->nodes[node].frame;
+    while (count--) {
+        put_frame(t->frames[path[count]], out);
+        fputs(count ? ";" : "", out);
     }
-    fprintf(out, " %" PRIu64 "\n", value->number);
+    fprintf(out, " %" PRIu64 "\n", value);
 }
 
 static void write_collapsed(const struct answer *a, FILE *out)
 {
-    const struct table *t = formats_stacks(a);
+    struct stack_tree t;
+    uint32_t *path;
 
-    for (int row = 0; t && row < t->rows; row++) {
-        const struct table_cell *cells = t->cells + (size_t)row * (size_t)t->width;
-
-        put_row(&cells[find_column(t, UNIT_STACK)], &cells[find_value(t)], out);
+    if (!stack_tree_make(&t, a)) {
+        stack_tree_free(&t);
+        return;
     }
+    path = memory_zeroed(t.count * sizeof(*path));
+    for (uint32_t n = 1, value = (uint32_t)find_value(&t); n < t.count; n++)
+        if (t.nodes[n].own[value])
+            put_stack(&t, n, t.nodes[n].own[value], path, out);
+    free(path);
+    stack_tree_free(&t);
 }
 
 const struct format format_collapsed = {
     .name = "collapsed",
-    .summary = "stacks with their bytes or time, one per line, for flame graphs",
+    .summary = "one line for each stack with its bytes or its time in ns, for flame graphs",
     .stacks = true,
     .write = write_collapsed,
 };

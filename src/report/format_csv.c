@@ -1,42 +1,35 @@
-/* format_csv - quoted as RFC 4180 says, lines end in LF; plain numbers, absent is empty.
+/* format_csv - tables as csv.h writes them; plain numbers, absent is empty.
  *
  * An answer whose rows are one table is that table alone, so that any reader takes it; a table of
  * source lines always is. Several tables follow each other, each under a line "# name" and with an
  * empty line before the next. A series is its values, each the largest of a step, with spaces
  * between them.
  */
+#include "report/csv.h"
 #include "report/formats.h"
 #include "report/show.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static void put_text(const char *text, FILE *out)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 /* The frames joined by ';', the innermost first. */
 static void put_stack(const struct table_cell *c, FILE *out)
 {
-    struct arena scratch = {0};
-    const char *line = "";
+    const struct table_stack *s = c->present ? c->stack : NULL;
+    bool first = true;
 
-    for (int i = 0; c->present && i < c->stack->count; i++)
-        line = arena_printf(&scratch, "%s%s%s", line, i ? ";" : "",
-                            table_frame_text(&scratch, &c->stack->frames[i]));
-    put_text(line, out);
-    arena_free(&scratch);
+    fputs(s ? "\"" : "", out);
+    for (; s; s = s->outer)
+        for (int i = 0; i < s->own; i++) {
+            struct arena scratch = {0};
+            const char *text = table_frame_text(&scratch, &s->frames[i]);
+
+            fputs(!first ? ";" : csv_is_formula(text) ? "'" : "", out);
+            first = false;
+            csv_inside(text, out);
+            arena_free(&scratch);
+        }
+    fputs(!first ? "\"" : "", out);
 }
 
 static void put_series(const struct table_series *s, FILE *out)
@@ -55,8 +48,10 @@ static void put_cell(const struct table_cell *c, FILE *out)
     }
     if (c->unit == UNIT_STACK)
         put_stack(c, out);
+    else if (c->unit == UNIT_TEXT)
+        csv_text(show_plain(text, c), out);
     else
-        put_text(show_plain(text, c), out);
+        fputs(show_plain(text, c), out);
 }
 
 static void put_table(const struct table *t, FILE *out)
@@ -68,7 +63,7 @@ static void put_table(const struct table *t, FILE *out)
         for (int i = 0; i < t->width; i++) {
             if (i)
                 fputc(',', out);
-            put_cell(&t->cells[(size_t)row * (size_t)t->width + (size_t)i], out);
+            put_cell(table_at(t, row, i), out);
         }
         fputc('\n', out);
     }
@@ -110,6 +105,6 @@ static void write_csv(const struct answer *a, FILE *out)
 
 const struct format format_csv = {
     .name = "csv",
-    .summary = "comma-separated values with a heading, for spreadsheets and scripts",
+    .summary = "one table with a heading (several: each under '# name')",
     .write = write_csv,
 };

@@ -1,13 +1,22 @@
 /* format_json - one object that describes itself:
  *
+ *   schema    1; another number where a key has another meaning
  *   question
+ *   asked     how the question was narrowed where that needs saying, or null
+ *   unnamed   why functions in it have no name: a sentence for each module
  *   health    what the trace lacks, in one sentence, or null: nothing
  *   coverage  null: nothing was recorded from inside; else an object. processes: all of them;
  *             recorded: those wholly recorded; partly: those with a part missing; silent: those
  *             from which nothing came though nothing kept it back; how: "exactly", "sampled",
  *             "exactly and sampled" or "CPU time alone"; missing: an array of reason and processes
- *             (programs that one process runs in turn count each); losses, pauses: how often; line:
- *             all that as text
+ *             (programs that one process runs in turn count each); losses, pauses: how often;
+ *             late: looks at memory and CPU of the processes that were left out for want of time;
+ *             exact_from: null, or the size from which on every block was recorded, where smaller
+ *             ones were sampled; lost_events: allocations and frees that were lost; lost_parts: some were that nobody
+ *             has counted; at_least: what was not recorded at all would be added to the numbers;
+ *             programs: null, or how many were started by exec or spawn, and reached: how many of
+ *             them the library has begun in; line: all that as text
+ *   left_out  what the limits of this reader kept out of the answer, in one sentence, or null: nothing
  *   tables    by name, each with
  *     shape   "facts", "rows", "timeline" or "source"
  *     units   of every column (of every fact): text count bytes ns id percent real depth
@@ -20,130 +29,32 @@
  *
  * Numbers are plain; absent is null. Keys are added, never renamed.
  */
+#include "base/count.h"
 #include "base/emit.h"
 #include "report/formats.h"
-
-static const char *const units[] = {
-    [UNIT_TEXT] = "text",   [UNIT_COUNT] = "count",   [UNIT_BYTES] = "bytes",
-    [UNIT_NS] = "ns",       [UNIT_ID] = "id",         [UNIT_PERCENT] = "percent",
-    [UNIT_REAL] = "real",   [UNIT_DEPTH] = "depth",   [UNIT_CHANGE] = "change",
-    [UNIT_STACK] = "stack", [UNIT_SERIES] = "series",
-};
+#include "report/json_cells.h"
 
 static const char *const shapes[] = {
-    [TABLE_ROWS] = "rows",
-    [TABLE_FACTS] = "facts",
-    [TABLE_TIMELINE] = "timeline",
-    [TABLE_SOURCE] = "source",
+    [TABLE_ROWS] = "rows",         [TABLE_FINDINGS] = "rows", [TABLE_FACTS] = "facts",
+    [TABLE_TIMELINE] = "timeline", [TABLE_SOURCE] = "source",
 };
-
-static void put_frame(struct emit *j, const struct table_frame *f)
-{
-    static const struct {
-        unsigned int flag;
-        const char *name;
-    } flags[] = {
-        {TABLE_FRAME_INLINED, "inlined"}, {TABLE_FRAME_GUESSED, "guessed"},
-        {TABLE_FRAME_ELIDED, "elided"},   {TABLE_FRAME_CUT, "cut"},
-        {TABLE_FRAME_PYTHON, "python"},
-    };
-
-    emit_open(j, '{');
-    emit_key(j, "function");
-    emit_text(j, f->function);
-    emit_key(j, "file");
-    emit_text(j, f->file);
-    emit_key(j, "line");
-    if (f->line)
-        emit_number(j, f->line);
-    else
-        emit_null(j);
-    emit_key(j, "module");
-    emit_text(j, f->module);
-    emit_key(j, "address");
-    if (f->flags & (TABLE_FRAME_ELIDED | TABLE_FRAME_CUT | TABLE_FRAME_PYTHON))
-        emit_null(j);
-    else
-        emit_number(j, f->address);
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        if (f->flags & flags[i].flag) {
-            emit_key(j, flags[i].name);
-            emit_bool(j, true);
-        }
-    emit_close(j, '}');
-}
-
-static void put_stack(struct emit *j, const struct table_stack *stack)
-{
-    emit_open(j, '[');
-    for (int i = 0; i < stack->count; i++)
-        put_frame(j, &stack->frames[i]);
-    emit_close(j, ']');
-}
-
-static void put_series(struct emit *j, const struct table_series *s)
-{
-    bool flat = j->flat;
-
-    emit_open(j, '[');
-    j->flat = true;
-    for (int i = 0; i < s->count; i++) {
-        emit_open(j, '[');
-        emit_number(j, s->from_ns + s->step_ns * ((uint64_t)i + 1));
-        emit_number(j, s->bytes[i]);
-        emit_close(j, ']');
-    }
-    emit_close(j, ']');
-    j->flat = flat;
-}
-
-static void put_cell(struct emit *j, const struct table_cell *c)
-{
-    if (!c->present)
-        emit_null(j);
-    else if (c->unit == UNIT_TEXT)
-        emit_text(j, c->text);
-    else if (c->unit == UNIT_PERCENT || c->unit == UNIT_REAL)
-        emit_real(j, c->real);
-    else if (c->unit == UNIT_STACK)
-        put_stack(j, c->stack);
-    else if (c->unit == UNIT_SERIES)
-        put_series(j, c->series);
-    else if (c->unit == UNIT_CHANGE)
-        emit_signed(j, c->change);
-    else
-        emit_number(j, c->number);
-}
 
 static void put_facts(struct emit *j, const struct table *t)
 {
     emit_key(j, "units");
     emit_open(j, '{');
     for (int i = 0; i < t->rows; i++) {
-        emit_key(j, t->cells[i * 2].text);
-        emit_text(j, units[t->cells[i * 2 + 1].unit]);
+        emit_key(j, table_at(t, i, TABLE_NAME)->text);
+        emit_text(j, json_unit(table_at(t, i, TABLE_VALUE)->unit));
     }
     emit_close(j, '}');
     emit_key(j, "values");
     emit_open(j, '{');
     for (int i = 0; i < t->rows; i++) {
-        emit_key(j, t->cells[i * 2].text);
-        put_cell(j, &t->cells[i * 2 + 1]);
+        emit_key(j, table_at(t, i, TABLE_NAME)->text);
+        json_cell(j, table_at(t, i, TABLE_VALUE));
     }
     emit_close(j, '}');
-}
-
-/* A row is one line: a table of a million rows can still be read by eye and by grep. */
-static void put_row(struct emit *j, const struct table *t, const struct table_cell *cells)
-{
-    emit_open(j, '{');
-    j->flat = true;
-    for (int i = 0; i < t->width; i++) {
-        emit_key(j, t->columns[i].name);
-        put_cell(j, &cells[i]);
-    }
-    emit_close(j, '}');
-    j->flat = false;
 }
 
 static void put_rows(struct emit *j, const struct table *t)
@@ -152,13 +63,13 @@ static void put_rows(struct emit *j, const struct table *t)
     emit_open(j, '{');
     for (int i = 0; i < t->width; i++) {
         emit_key(j, t->columns[i].name);
-        emit_text(j, units[t->columns[i].unit]);
+        emit_text(j, json_unit(t->columns[i].unit));
     }
     emit_close(j, '}');
     emit_key(j, "rows");
     emit_open(j, '[');
     for (int i = 0; i < t->rows; i++)
-        put_row(j, t, t->cells + (size_t)i * (size_t)t->width);
+        json_row(j, t, i);
     emit_close(j, ']');
 }
 
@@ -182,6 +93,19 @@ static void put_missing(struct emit *j, const struct table_coverage *c)
     emit_close(j, ']');
 }
 
+static void put_programs(struct emit *j, const struct table_coverage *c)
+{
+    emit_key(j, "programs");
+    if (!c->accounted) {
+        emit_null(j);
+        return;
+    }
+    emit_open(j, '{');
+    put_count(j, "started", c->started);
+    put_count(j, "reached", c->reached);
+    emit_close(j, '}');
+}
+
 static void put_coverage(struct emit *j, const struct table_coverage *c)
 {
     if (!c) {
@@ -198,6 +122,18 @@ static void put_coverage(struct emit *j, const struct table_coverage *c)
     put_missing(j, c);
     put_count(j, "losses", c->losses);
     put_count(j, "pauses", c->pauses);
+    put_count(j, "late", c->late);
+    emit_key(j, "exact_from");
+    if (c->whole_from)
+        emit_number(j, c->whole_from);
+    else
+        emit_null(j);
+    put_count(j, "lost_events", c->lost_events);
+    emit_key(j, "lost_parts");
+    emit_bool(j, c->lost_parts);
+    emit_key(j, "at_least");
+    emit_bool(j, c->at_least);
+    put_programs(j, c);
     emit_key(j, "line");
     emit_text(j, c->line);
     emit_close(j, '}');
@@ -208,12 +144,23 @@ static void write_json(const struct answer *a, FILE *out)
     struct emit j = {.out = out, .first = true};
 
     emit_open(&j, '{');
+    emit_key(&j, "schema");
+    emit_number(&j, JSON_SCHEMA);
     emit_key(&j, "question");
     emit_text(&j, a->question);
+    emit_key(&j, "asked");
+    emit_text(&j, a->asked);
     emit_key(&j, "health");
     emit_text(&j, a->health);
+    emit_key(&j, "unnamed");
+    emit_open(&j, '[');
+    for (int i = 0; i < a->unnamed_count; i++)
+        emit_text(&j, a->unnamed[i]);
+    emit_close(&j, ']');
     emit_key(&j, "coverage");
     put_coverage(&j, a->coverage);
+    emit_key(&j, "left_out");
+    emit_text(&j, a->left_out);
     emit_key(&j, "tables");
     emit_open(&j, '{');
     for (int i = 0; i < a->count; i++) {
@@ -235,6 +182,6 @@ static void write_json(const struct answer *a, FILE *out)
 
 const struct format format_json = {
     .name = "json",
-    .summary = "one object with plain numbers, units and null for what is absent",
+    .summary = "one object with units, plain numbers and null for what is absent",
     .write = write_json,
 };

@@ -15,18 +15,10 @@ static const struct table *find(const struct answer *a, const char *name)
     return NULL;
 }
 
-static const struct table_cell *fact(const struct table *t, const char *name)
-{
-    for (int i = 0; t && i < t->rows; i++)
-        if (strcmp(t->cells[i * 2].text, name) == 0 && t->cells[i * 2 + 1].present)
-            return &t->cells[i * 2 + 1];
-    return NULL;
-}
-
 static void put_cost(const struct table *recording, FILE *out)
 {
-    const struct table_cell *cost = fact(recording, "sample_cost");
-    const struct table_cell *interval = fact(recording, "interval");
+    const struct table_cell *cost = table_find_fact(recording, "sample_cost");
+    const struct table_cell *interval = table_find_fact(recording, "interval");
 
     if (cost)
         fprintf(out,
@@ -45,10 +37,10 @@ static void put_machine(const struct table *machine, FILE *out)
     char text[SHOW_ROOM];
 
     for (int i = 0; machine && i < machine->rows; i++) {
-        const struct table_cell *c = &machine->cells[i * 2];
+        const struct table_cell *value = table_at(machine, i, TABLE_VALUE);
 
-        fprintf(out, "%s%s:%s", i ? "," : "", c[0].text,
-                c[1].present ? show_plain(text, &c[1]) : "-1");
+        fprintf(out, "%s%s:%s", i ? "," : "", table_at(machine, i, TABLE_NAME)->text,
+                value->present ? show_plain(text, value) : "-1");
     }
     fputc('\n', out);
 }
@@ -62,7 +54,7 @@ static void put_rows(const struct table *t, FILE *out)
     fputc('\n', out);
     for (int row = 0; row < t->rows; row++) {
         for (int i = 0; i < t->width; i++) {
-            const struct table_cell *c = &t->cells[(size_t)row * (size_t)t->width + (size_t)i];
+            const struct table_cell *c = table_at(t, row, i);
             const char *unknown = c->unit == UNIT_PERCENT ? "nan" : "-1";
 
             fprintf(out, "%s%s", i ? "," : "", c->present ? show_plain(text, c) : unknown);
@@ -83,7 +75,7 @@ static void write_resource_log(const struct answer *a, FILE *out)
 
 const struct format format_resource_log = {
     .name = "resource-log",
-    .summary = "the log of py-resource-monitor, for what reads those",
+    .summary = "the log of py-resource-monitor",
     .question = "resources",
     .write = write_resource_log,
 };

@@ -1,70 +1,32 @@
 /* format_scalene - a profile as Scalene writes it, for its viewer: `scalene view profile.json`.
  *
- * Its units: MB are MiB, percents are of all CPU time, times of `memory_samples` are ns. A number that
- * its schema demands and a recording does not have (use of cores and of GPUs, regions of source) is
- * its neutral value: 0, or the line itself. Every line of a file is there, as in Scalene's own.
+ * Its units: MB are MiB, percents are of all CPU time, times of `memory_samples` are ns. A number
+ * that its schema demands and a recording does not have (use of cores and of GPUs, regions of
+ * source) is its neutral value: 0, or the line itself. Every line of a file is there, as in
+ * Scalene's own.
  */
+#include "base/clock.h"
 #include "base/emit.h"
+#include "base/text.h"
 #include "report/formats.h"
+#include "report/named.h"
 
 #include <string.h>
-#include <time.h>
 
 #define MIB 1048576.0
+
+#define EMPTY_MOST 100000u
+#define FILLERS_MOST(file_bytes) (((uint64_t)1 << 17) + (file_bytes) / 4)
 
 struct profile {
     struct emit j;
     const struct answer *answer;
     const struct table *facts, *files, *lines, *functions;
     double seconds, allocated; /* of the whole program */
+    uint64_t empty;            /* lines without text that were written, */
+    uint64_t fillers;          /* and lines that cost nothing */
+    struct named_rows of_lines, of_functions;
 };
-
-static const struct table *table_of(const struct answer *a, const char *name)
-{
-    static const struct table none = {.shape = TABLE_ROWS};
-
-    for (int i = 0; i < a->count; i++)
-        if (strcmp(a->tables[i]->name, name) == 0)
-            return a->tables[i];
-    return &none;
-}
-
-/* NULL where it is absent. */
-static const struct table_cell *cell_of(const struct table *t, int row, const char *column)
-{
-    for (int i = 0; row >= 0 && i < t->width; i++)
-        if (strcmp(t->columns[i].name, column) == 0) {
-            const struct table_cell *c = &t->cells[(size_t)row * (size_t)t->width + (size_t)i];
-
-            return c->present ? c : NULL;
-        }
-    return NULL;
-}
-
-static double value_of(const struct table_cell *c)
-{
-    return !c ? 0 : c->unit == UNIT_PERCENT ? c->real : (double)c->number;
-}
-
-static double number_of(const struct table *t, int row, const char *column)
-{
-    return value_of(cell_of(t, row, column));
-}
-
-static const char *text_of(const struct table *t, int row, const char *column)
-{
-    const struct table_cell *c = cell_of(t, row, column);
-
-    return c ? c->text : "";
-}
-
-static const struct table_cell *fact_of(const struct profile *p, const char *name)
-{
-    for (int i = 0; i < p->facts->rows; i++)
-        if (strcmp(p->facts->cells[i * 2].text, name) == 0)
-            return p->facts->cells[i * 2 + 1].present ? &p->facts->cells[i * 2 + 1] : NULL;
-    return NULL;
-}
 
 static void put_real(struct profile *p, const char *key, double value)
 {
@@ -108,37 +70,39 @@ static void put_samples(struct profile *p, const char *key, const struct table_s
 
 static void put_memory(struct profile *p, const struct table *t, int row)
 {
-    const struct table_cell *memory = cell_of(t, row, "memory");
+    const struct table_cell *memory = named_cell(t, row, "memory");
     const struct table_series *s = memory ? memory->series : NULL;
-    double allocated = number_of(t, row, "allocated"), sum = 0, peak = number_of(t, row, "at_peak");
+    double allocated = named_number(t, row, "allocated"), sum = 0,
+           peak = named_number(t, row, "at_peak");
 
     for (int i = 0; s && i < s->count; i++) {
         sum += (double)s->bytes[i];
         peak = (double)s->bytes[i] > peak ? (double)s->bytes[i] : peak;
     }
     put_real(p, "n_malloc_mb", allocated / MIB);
-    put_number(p, "n_mallocs", (uint64_t)number_of(t, row, "blocks"));
+    put_number(p, "n_mallocs", text_rounded(named_number(t, row, "blocks")));
     put_real(p, "n_avg_mb", s && s->count ? sum / s->count / MIB : 0);
     put_real(p, "n_peak_mb", peak / MIB);
     put_real(p, "n_growth_mb", peak / MIB);
     put_real(p, "n_usage_fraction", p->allocated > 0 ? allocated / p->allocated : 0);
-    put_real(p, "n_python_fraction", number_of(t, row, "python_percent") / 100);
-    put_real(p, "n_copy_mb_s", p->seconds > 0 ? number_of(t, row, "copied") / MIB / p->seconds : 0);
+    put_real(p, "n_python_fraction", named_number(t, row, "python_percent") / 100);
+    put_real(p, "n_copy_mb_s",
+             p->seconds > 0 ? named_number(t, row, "copied") / MIB / p->seconds : 0);
     put_samples(p, "memory_samples", s);
 }
 
 /* Row -1: a line of which nothing is known. */
 static void put_costs(struct profile *p, const struct table *t, int row)
 {
-    static const char *const sorts[][2] = {{"n_cpu_percent_python", "python"},
+    static const char *const kinds[][2] = {{"n_cpu_percent_python", "python"},
                                            {"n_cpu_percent_c", "native"},
                                            {"n_sys_percent", "system"}};
     static const char *const none[] = {"n_core_utilization", "n_gpu_percent", "n_gpu_avg_memory_mb",
                                        "n_gpu_peak_memory_mb"};
-    double percent = number_of(t, row, "cpu_percent"), cpu = number_of(t, row, "cpu");
+    double percent = named_number(t, row, "cpu_percent"), cpu = named_number(t, row, "cpu");
 
     for (int i = 0; i < 3; i++)
-        put_real(p, sorts[i][0], cpu > 0 ? number_of(t, row, sorts[i][1]) / cpu * percent : 0);
+        put_real(p, kinds[i][0], cpu > 0 ? named_number(t, row, kinds[i][1]) / cpu * percent : 0);
     for (int i = 0; i < 4; i++)
         put_number(p, none[i], 0);
     put_empty(p, "cpu_samples_list", "[]");
@@ -180,6 +144,17 @@ static void put_line(struct profile *p, int row, uint64_t line, const char *text
 
 /* ---- files ---- */
 
+/* A line between those that cost something. A file may be said to have a last line and hardly any
+ * others: of what has no text, only so much is written.
+ */
+static void put_filler(struct profile *p, const struct table_source *source, uint64_t line)
+{
+    const char *text = table_source_line(source, line);
+
+    if ((text || p->empty++ < EMPTY_MOST) && p->fillers++ < FILLERS_MOST(p->answer->file_bytes))
+        put_line(p, -1, line, text);
+}
+
 static void put_lines(struct profile *p, const char *file)
 {
     const struct table_source *source = answer_source(p->answer, file);
@@ -187,18 +162,19 @@ static void put_lines(struct profile *p, const char *file)
 
     emit_key(&p->j, "lines");
     emit_open(&p->j, '[');
-    for (int row = 0; row < p->lines->rows; row++) {
-        uint64_t line = (uint64_t)number_of(p->lines, row, "line");
+    for (int at = named_rows_first(&p->of_lines, file); at; at = p->of_lines.next[at - 1]) {
+        int row = at - 1;
+        uint64_t line = text_rounded(named_number(p->lines, row, "line"));
 
-        if (!line || strcmp(text_of(p->lines, row, "file"), file) != 0)
+        if (!line)
             continue;
-        for (; source && next < line; next++)
-            put_line(p, -1, next, table_source_line(source, next));
+        for (; source && next < line && next <= source->lines; next++)
+            put_filler(p, source, next);
         put_line(p, row, line, table_source_line(source, line));
         next = line + 1;
     }
     for (; source && next <= source->lines; next++)
-        put_line(p, -1, next, table_source_line(source, next));
+        put_filler(p, source, next);
     emit_close(&p->j, ']');
 }
 
@@ -206,14 +182,13 @@ static void put_functions(struct profile *p, const char *file)
 {
     emit_key(&p->j, "functions");
     emit_open(&p->j, '[');
-    for (int row = 0; row < p->functions->rows; row++) {
-        uint64_t line = (uint64_t)number_of(p->functions, row, "line");
+    for (int at = named_rows_first(&p->of_functions, file); at; at = p->of_functions.next[at - 1]) {
+        int row = at - 1;
+        uint64_t line = text_rounded(named_number(p->functions, row, "line"));
 
-        if (strcmp(text_of(p->functions, row, "file"), file) != 0)
-            continue;
         emit_open(&p->j, '{');
         p->j.flat = true;
-        put_text(p, "line", text_of(p->functions, row, "function"));
+        put_text(p, "line", named_text(p->functions, row, "function"));
         put_number(p, "lineno", line ? line : 1);
         put_costs(p, p->functions, row);
         emit_close(&p->j, '}');
@@ -227,13 +202,13 @@ static void put_files(struct profile *p)
     emit_key(&p->j, "files");
     emit_open(&p->j, '{');
     for (int row = 0; row < p->files->rows; row++) {
-        const char *file = text_of(p->files, row, "file");
+        const char *file = named_text(p->files, row, "file");
 
-        if (!cell_of(p->files, row, "lines")) /* it stands for many */
+        if (!named_cell(p->files, row, "lines")) /* it stands for many */
             continue;
         emit_key(&p->j, file);
         emit_open(&p->j, '{');
-        put_real(p, "percent_cpu_time", number_of(p->files, row, "cpu_percent"));
+        put_real(p, "percent_cpu_time", named_number(p->files, row, "cpu_percent"));
         put_lines(p, file);
         put_functions(p, file);
         put_empty(p, "leaks", "{}");
@@ -245,19 +220,19 @@ static void put_files(struct profile *p)
 
 /* ---- the whole ---- */
 
-/* When it began, from "2024-06-01 12:34:56 UTC". */
+/* When it began, in whole seconds since 1970. */
 static double started(const struct profile *p)
 {
-    const struct table_cell *c = fact_of(p, "started");
-    struct tm tm = {0};
+    const struct table_cell *c = table_find_fact(p->facts, "started");
+    uint64_t seconds = c ? c->number / CLOCK_SECOND_NS : 0;
 
-    return c && strptime(c->text, "%Y-%m-%d %H:%M:%S", &tm) ? (double)timegm(&tm) : 0;
+    return (double)seconds;
 }
 
 /* The command's words; the script is the first that ends as one does. */
 static void put_command(struct profile *p)
 {
-    const struct table_cell *c = fact_of(p, "command");
+    const struct table_cell *c = table_find_fact(p->facts, "command");
     struct arena scratch = {0};
     const char *program = c ? c->text : "", *slash;
     bool found = false;
@@ -291,11 +266,11 @@ static int largest(const struct profile *p, double *python)
     int best = -1;
 
     for (int row = 0; row < p->lines->rows; row++) {
-        double held = number_of(p->lines, row, "at_peak");
+        double held = named_number(p->lines, row, "at_peak");
 
         all += held;
-        part += held * number_of(p->lines, row, "python_percent") / 100;
-        if (cell_of(p->lines, row, "line") && held > most) {
+        part += held * named_number(p->lines, row, "python_percent") / 100;
+        if (named_cell(p->lines, row, "line") && held > most) {
             most = held;
             best = row;
         }
@@ -306,23 +281,24 @@ static int largest(const struct profile *p, double *python)
 
 static void put_footprint(struct profile *p)
 {
-    const struct table_cell *series = fact_of(p, "live_heap");
-    double python, alive = value_of(fact_of(p, "alive_at_end")), native = 0;
+    const struct table_cell *series = table_find_fact(p->facts, "live_heap");
+    double python, alive = named_value(table_find_fact(p->facts, "alive_at_end")), native = 0;
     int best = largest(p, &python);
 
     for (int row = 0; row < p->lines->rows; row++)
-        if (!cell_of(p->lines, row, "line"))
-            native += number_of(p->lines, row, "allocated");
-    put_number(p, "alloc_samples", (uint64_t)value_of(fact_of(p, "allocations")));
+        if (!named_cell(p->lines, row, "line"))
+            native += named_number(p->lines, row, "allocated");
+    put_number(p, "alloc_samples",
+               text_rounded(named_value(table_find_fact(p->facts, "allocations"))));
     put_real(p, "growth_rate", p->allocated > 0 ? alive / p->allocated * 100 : 0);
-    put_real(p, "max_footprint_mb", value_of(fact_of(p, "peak_heap")) / MIB);
+    put_real(p, "max_footprint_mb", named_value(table_find_fact(p->facts, "peak_heap")) / MIB);
     put_real(p, "max_footprint_python_fraction", python);
-    put_text(p, "max_footprint_fname", best < 0 ? NULL : text_of(p->lines, best, "file"));
+    put_text(p, "max_footprint_fname", best < 0 ? NULL : named_text(p->lines, best, "file"));
     emit_key(&p->j, "max_footprint_lineno");
     if (best < 0)
         emit_null(&p->j);
     else
-        emit_number(&p->j, (uint64_t)number_of(p->lines, best, "line"));
+        emit_number(&p->j, text_rounded(named_number(p->lines, best, "line")));
     put_real(p, "native_allocations_mb", native / MIB);
     emit_key(&p->j, "memory");
     emit_bool(&p->j, series != NULL);
@@ -336,14 +312,14 @@ static void write_scalene(const struct answer *a, FILE *out)
     struct profile p = {
         .j = {.out = out, .first = true},
         .answer = a,
-        .facts = table_of(a, "facts"),
-        .files = table_of(a, "files"),
-        .lines = table_of(a, "lines"),
-        .functions = table_of(a, "functions"),
+        .facts = named_table(a, "facts"),
+        .files = named_table(a, "files"),
+        .lines = named_table(a, "lines"),
+        .functions = named_table(a, "functions"),
     };
 
-    p.seconds = value_of(fact_of(&p, "duration")) / 1e9;
-    p.allocated = value_of(fact_of(&p, "heap_allocated"));
+    p.seconds = named_value(table_find_fact(p.facts, "duration")) / 1e9;
+    p.allocated = named_value(table_find_fact(p.facts, "heap_allocated"));
     emit_open(&p.j, '{');
     put_command(&p);
     put_real(&p, "elapsed_time_sec", p.seconds);
@@ -357,7 +333,11 @@ static void write_scalene(const struct answer *a, FILE *out)
     emit_bool(&p.j, false);
     for (int i = 0; i < 4; i++)
         put_empty(&p, lists[i], "[]");
+    named_rows_find(&p.of_lines, p.lines);
+    named_rows_find(&p.of_functions, p.functions);
     put_files(&p);
+    named_rows_free(&p.of_lines);
+    named_rows_free(&p.of_functions);
     emit_close(&p.j, '}');
     fputc('\n', out);
 }

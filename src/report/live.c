@@ -1,6 +1,12 @@
+/* live - see live.h. The terminal's size is asked for at every draw: it may have changed, and the
+ * reserved lines with it.
+ */
 #include "report/live.h"
 
+#include "base/clock.h"
+#include "base/count.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +16,7 @@
 #define LINES 2
 #define ROWS_LEAST 6
 #define DRAW_NS 100000000u
-#define PLAIN_NS 1000000000u
+#define PLAIN_NS CLOCK_SECOND_NS
 #define LINE_ROOM 1024
 
 static bool usable(const struct live *l)
@@ -104,9 +110,9 @@ static void compose(const struct live *l, const struct watch_view *v, char *firs
     snprintf(text, sizeof(text), " | %.0f s, %d process%s", (double)v->elapsed_ns / 1e9,
              v->processes, v->processes == 1 ? "" : "es");
     append(second, text);
-    for (size_t i = 0; i < sizeof(v->top) / sizeof(v->top[0]) && v->top[i].name; i++) {
+    for (int i = 0; i < COUNT(v->top) && v->top[i].name; i++) {
         append(second, i ? ", " : ": ");
-        append(second, v->top[i].name);
+        append(second, utf8_clean(text, sizeof(text), v->top[i].name));
         append_size(l, second, " ", v->top[i].rss);
     }
     cut(first, (size_t)l->columns);

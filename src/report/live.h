@@ -6,8 +6,8 @@
 #ifndef REPORT_LIVE_H
 #define REPORT_LIVE_H
 
+#include "procs/result.h"
 #include "report/terminal.h"
-#include "watch/result.h"
 
 #define LIVE_HISTORY 256
 

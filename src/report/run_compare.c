@@ -2,25 +2,11 @@
 #include "report/run_report.h"
 
 #include "base/text.h"
+#include "report/csv.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-static void csv_text(const char *text, FILE *out)
-{
-    if (!text[strcspn(text, ",\"\n\r")]) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
 
 static void csv_number(uint64_t number, FILE *out)
 {

@@ -2,6 +2,7 @@
 #include "report/run_report.h"
 
 #include "base/text.h"
+#include "report/devices_report.h"
 #include "report/run_tree.h"
 
 #include <inttypes.h>
@@ -75,23 +76,32 @@ static void put_process(struct emit *j, const struct watch_result *r, const stru
     emit_close(j, '}');
 }
 
-/* Whole host, in GiB with two decimals; the devices' part stays null until one is read. */
-static void put_host(struct emit *j, const struct watch_range *host)
+static double average(const struct watch_range *r)
 {
-    static const char *const device[] = {"gpu_peak_gb", "gpu_min_gb", "gpu_avg_gb"};
-    static const char *const names[] = {"host_peak_gb", "host_min_gb", "host_avg_gb"};
-    double values[] = {(double)host->most, (double)host->least,
-                       host->count ? host->sum / (double)host->count : 0};
+    return r->count ? r->sum / (double)r->count : NAN;
+}
+
+/* In GiB with two decimals; null: it was never read. */
+static void put_gib(struct emit *j, const char *key, bool known, double bytes)
+{
+    put_real(j, key, known ? (double)(uint64_t)(bytes / GIB * 100 + 0.5) / 100 : NAN);
+}
+
+/* Of the whole host, and of one whole device. */
+static void put_host(struct emit *j, const struct watch_result *r)
+{
+    static const struct watch_range none;
+    const struct watch_device *first = devices_report_first(r);
+    const struct watch_range *host = &r->host, *device = first ? &first->used : &none;
 
     emit_key(j, "memory_usage");
     emit_open(j, '{');
-    for (size_t i = 0; i < 3; i++) {
-        emit_key(j, device[i]);
-        emit_null(j);
-    }
-    for (size_t i = 0; i < 3; i++)
-        put_real(j, names[i],
-                 host->count ? (double)(uint64_t)(values[i] / GIB * 100 + 0.5) / 100 : NAN);
+    put_gib(j, "gpu_peak_gb", device->count, (double)device->most);
+    put_gib(j, "gpu_min_gb", device->count, (double)device->least);
+    put_gib(j, "gpu_avg_gb", device->count, average(device));
+    put_gib(j, "host_peak_gb", host->count, (double)host->most);
+    put_gib(j, "host_min_gb", host->count, (double)host->least);
+    put_gib(j, "host_avg_gb", host->count, average(host));
     emit_close(j, '}');
 }
 
@@ -134,7 +144,7 @@ static void put_status(struct emit *j, const struct watch_result *r)
 static void put_beyond(struct emit *j, const struct watch_result *r)
 {
     put_status(j, r);
-    put_host(j, &r->host);
+    put_host(j, r);
     put_bool(j, "peak_rss_exact", r->peak_exact);
     put_number(j, "peak_rss_lower_bytes", r->peak_at_most ? ABSENT : r->peak_lower);
     put_number(j, "peak_rss_upper_bytes", r->peak_upper);
@@ -153,6 +163,7 @@ static void put_beyond(struct emit *j, const struct watch_result *r)
     put_number(j, "major_faults", r->major_faults);
     put_number(j, "cgroup_peak_bytes", r->cgroup_peak);
     put_alerts(j, r);
+    devices_report_json(j, r);
 }
 
 static void put_result(struct emit *j, const struct watch_result *r, const struct run_style *s)

@@ -3,7 +3,7 @@
 #define REPORT_RUN_REPORT_H
 
 #include "base/emit.h"
-#include "watch/result.h"
+#include "procs/result.h"
 
 #include <stdio.h>
 
@@ -29,7 +29,8 @@ void run_report_quiet(const struct watch_result *r, FILE *out);
 /* One element of a timeline. */
 void run_report_point(struct emit *j, const struct watch_point *p);
 
-/* The difference to a baseline. A regression is a growth of the peak by more than `limit` percent. */
+/* The difference to a baseline. A regression is a growth of the peak by more than `limit` percent.
+ */
 struct comparison {
     const struct baseline *was;
     const struct watch_result *now;

@@ -2,7 +2,9 @@
 #include "report/run_report.h"
 
 #include "base/text.h"
+#include "report/devices_report.h"
 #include "report/run_tree.h"
+#include "report/terminal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -63,11 +65,18 @@ static void write_more(const struct watch_result *r, const struct run_style *s, 
         fputs("\n⚠️  THRESHOLD EXCEEDED\n", out);
 }
 
+static void put_command(const struct watch_result *r, FILE *out)
+{
+    fputs("Command: ", out);
+    terminal_put(out, r->command);
+    fputc('\n', out);
+}
+
 static void write_brief(const struct watch_result *r, const struct run_style *s, FILE *out)
 {
     char rss[TEXT_SIZE], vsz[TEXT_SIZE];
 
-    fprintf(out, "Command: %s\n", r->command);
+    put_command(r, out);
     fprintf(out, "Peak memory usage: %s (RSS) / %s (VSZ)\n", size_of(s, r->peak_lower, rss),
             size_of(s, r->peak_vsz, vsz));
     if (r->signal)
@@ -76,6 +85,7 @@ static void write_brief(const struct watch_result *r, const struct run_style *s,
         fprintf(out, "Exit code: %d\n", r->exit_code);
     fprintf(out, "Duration: %.1fs\n", seconds(r));
     write_more(r, s, out);
+    devices_report_text(r, s, out);
 }
 
 /* ---- the tree ---- */
@@ -106,8 +116,9 @@ static void write_children(const struct tree_view *v, int parent, const char *pr
         }
         if (parent >= 0)
             fprintf(v->out, "%s%s ", prefix, last ? "└──" : "├──");
-        fprintf(v->out, "%s (PID: %d) - Peak: %s\n", v->r->processes[i].name,
-                v->r->processes[i].pid, size_of(v->s, v->r->processes[i].peak_rss, size));
+        terminal_put(v->out, v->r->processes[i].name);
+        fprintf(v->out, " (PID: %d) - Peak: %s\n", v->r->processes[i].pid,
+                size_of(v->s, v->r->processes[i].peak_rss, size));
         snprintf(deeper, sizeof(deeper), "%.240s%s", prefix,
                  parent < 0 ? ""
                  : last     ? "    "
@@ -153,7 +164,7 @@ static void write_verbose(const struct watch_result *r, const struct run_style *
 {
     char date[TEXT_STAMP];
 
-    fprintf(out, "Command: %s\n", r->command);
+    put_command(r, out);
     fprintf(out, "Started: %s UTC\n", text_date(date, r->start_real_ns));
     fprintf(out, "Process ID: %d\n", r->main_pid);
     fprintf(out, "\nMemory Usage:\n");
@@ -182,6 +193,7 @@ static void write_verbose(const struct watch_result *r, const struct run_style *
     fputc('\n', out);
     write_more(r, s, out);
     write_unseen(r, out);
+    devices_report_text(r, s, out);
 }
 
 void run_report_text(const struct watch_result *r, const struct run_style *s, FILE *out)

@@ -1,15 +1,15 @@
+/* run_tree - see run_tree.h: children as linked lists by index, so that no process is copied. */
 #include "report/run_tree.h"
 
 #include "base/memory.h"
 
 #include <stdlib.h>
 
-static const struct watch_process *sorting; /* qsort has no context, and the tool one thread */
-
-static int larger_first(const void *a, const void *b)
+static int larger_first(const void *a, const void *b, const void *context)
 {
+    const struct watch_process *all = context;
     int x = *(const int *)a, y = *(const int *)b;
-    uint64_t p = sorting[x].peak_rss + 1, q = sorting[y].peak_rss + 1; /* ABSENT becomes 0 */
+    uint64_t p = all[x].peak_rss + 1, q = all[y].peak_rss + 1; /* ABSENT becomes 0 */
 
     if (p != q)
         return p < q ? 1 : -1;
@@ -26,8 +26,7 @@ void run_tree_make(struct run_tree *t, const struct watch_result *r)
         t->first[i] = -1;
     for (int i = 0; i < count; i++)
         order[i] = i;
-    sorting = r->processes;
-    memory_sort(order, (size_t)count, sizeof(int), larger_first);
+    memory_sort_with(order, (size_t)count, sizeof(int), larger_first, r->processes);
     for (int i = count - 1; i >= 0; i--) { /* the smallest first, each put before the others */
         int *at = &t->first[r->processes[order[i]].parent + 1];
 

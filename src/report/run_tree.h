@@ -2,7 +2,7 @@
 #ifndef REPORT_RUN_TREE_H
 #define REPORT_RUN_TREE_H
 
-#include "watch/result.h"
+#include "procs/result.h"
 
 struct run_tree {
     int *

@@ -2,7 +2,7 @@
 #ifndef REPORT_SHOW_H
 #define REPORT_SHOW_H
 
-#include "analyze/table.h"
+#include "questions/table.h"
 
 /* For any cell but a text, which is returned as it is; a stack and a series are "". */
 #define SHOW_ROOM 64
@@ -14,6 +14,10 @@ const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c);
  * three decimals). Absent: "".
  */
 const char *show_plain(char out[SHOW_ROOM], const struct table_cell *c);
+
+/* In at most six columns: "999", "1.2Ki", "340Mi"; "12us", "1.2ms", "34s", "5.1m". */
+const char *show_short_size(char out[SHOW_ROOM], double bytes);
+const char *show_short_time(char out[SHOW_ROOM], double ns);
 
 bool show_is_text(enum table_unit unit);
 

@@ -2,6 +2,7 @@
 #include "report/terminal.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,14 +54,72 @@ struct terminal terminal_of(FILE *out)
 
 void terminal_put(FILE *out, const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) { /* the second set, U+0080 to U+009F */
-            fputc('?', out);
-            c++;
-        } else if (*c == '\n' || *c == '\t') {
-            fputc(' ', out);
-        } else {
-            fputc(*c < 0x20 || *c == 0x7f ? '?' : *c, out);
-        }
+    while (*text) {
+        const char *shown;
+        int n = utf8_show(&text, &shown);
+
+        fwrite(shown, 1, (size_t)n, out);
     }
+}
+
+void terminal_put_within(FILE *out, const char *text, int width, const struct terminal *terminal)
+{
+    int whole = (int)text_width(text), dots = terminal->utf8 ? 1 : 3, head = (width - dots) / 2;
+    int from = whole - (width - dots - head); /* of the end that is shown */
+
+    if (whole <= width) {
+        terminal_put(out, text);
+        return;
+    }
+    if (width < 2 * dots) { /* no room for both ends */
+        head = width > 0 ? width : 0;
+        from = whole;
+    }
+    for (int column = 0; *text; column++) {
+        const char *shown;
+        int n = utf8_show(&text, &shown);
+
+        if (column < head || column >= from)
+            fwrite(shown, 1, (size_t)n, out);
+        else if (column == head && from < whole)
+            fputs(terminal->utf8 ? "…" : "...", out);
+    }
+}
+
+void terminal_put_wrapped(FILE *out, const char *text, int column, const struct terminal *terminal)
+{
+    int width = terminal->width, used = column;
+
+    while (*text) {
+        size_t gap = strspn(text, " "), n = strcspn(text + gap, " ");
+        char word[256];
+        int wide;
+
+        text += gap;
+        n = n < sizeof(word) - 1 ? n : sizeof(word) - 1;
+        memcpy(word, text, n);
+        word[n] = '\0';
+        wide = (int)text_width(word);
+        if (used > column && used + (int)gap + wide > width) {
+            fprintf(out, "\n%*s", column, "");
+            used = column;
+        } else if (*text) {
+            fprintf(out, "%*s", (int)gap, "");
+            used += (int)gap;
+        }
+        terminal_put_within(out, word, width - used, terminal);
+        used += wide;
+        text += n;
+    }
+}
+
+void terminal_put_padding(FILE *out, int n)
+{
+    fprintf(out, "%*s", n > 0 ? n : 0, "");
+}
+
+void terminal_put_name(FILE *out, const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        fputc(name[i] == '_' ? ' ' : name[i], out);
 }
