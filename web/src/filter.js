@@ -1,0 +1,161 @@
+// filter - one process, rank, thread or label alone; the menu that offers them, and steps as
+// windows.
+
+import { h, show } from './dom.js';
+import { time } from './format.js';
+
+const MOST = 400;
+
+/** Which leaves a choice lets through, or null for all. */
+export function testOf(model, { only, label }) {
+    const { leaves, meta } = model;
+    const index = Number(only.slice(1));
+    const processOf = (l) => meta.threads[leaves.thread[l]]?.process;
+    const tests = [];
+    if (only[0] === 't') tests.push((l) => leaves.thread[l] === index);
+    if (only[0] === 'p') tests.push((l) => processOf(l) === index);
+    if (only[0] === 'r') tests.push((l) => meta.processes[processOf(l)]?.rank === index);
+    if (label) {
+        const fits = meta.labels.map((pairs) =>
+            Object.entries(pairs).some(([k, v]) => `${k}=${v}` === label),
+        );
+        tests.push((l) => fits[leaves.labels[l]] === true);
+    }
+    return tests.length ? (l) => tests.every((test) => test(l)) : null;
+}
+
+/** The same choice in another run: who has the same name there. */
+export function testLike(other, model, { only, label }) {
+    const index = Number(only.slice(1));
+    const names = (list, name) => new Set(list.flatMap((one, i) => (one.name === name ? [i] : [])));
+    const { leaves, meta } = other;
+    const threads = only[0] === 't' ? names(meta.threads, model.meta.threads[index]?.name) : null;
+    const processes =
+        only[0] === 'p' ? names(meta.processes, model.meta.processes[index]?.name) : null;
+    const rest = testOf(other, { only: only[0] === 'r' ? only : '', label });
+    if (!threads && !processes) return rest;
+    return (l) =>
+        (rest?.(l) ?? true) &&
+        (threads?.has(leaves.thread[l]) ?? processes.has(meta.threads[leaves.thread[l]]?.process));
+}
+
+/** In words, for what is said about a part; '' for all. */
+export function nameOf(model, { only, label }) {
+    const { processes, threads } = model.meta;
+    const index = Number(only.slice(1));
+    const names = [];
+    if (only[0] === 't' && threads[index])
+        names.push(`thread ${threads[index].name || threads[index].tid}`);
+    if (only[0] === 'p' && processes[index])
+        names.push(`${processes[index].name} ${processes[index].pid}`);
+    if (only[0] === 'r') names.push(`rank ${index}`);
+    if (label) names.push(label);
+    return names.join(', ');
+}
+
+const options = (name, list) =>
+    list.length
+        ? h(
+              'optgroup',
+              { label: name },
+              list.slice(0, MOST).map(([value, text]) => h('option', { value }, text)),
+          )
+        : null;
+
+function whoOptions({ processes, threads }) {
+    const several = processes.length > 1;
+    const ranks = [...new Set(processes.map((p) => p.rank).filter((r) => r != null))].sort(
+        (a, b) => a - b,
+    );
+    return [
+        h('option', { value: '' }, several ? 'All processes' : 'All threads'),
+        options(
+            'Ranks',
+            ranks.map((r) => [`r${r}`, `rank ${r}`]),
+        ),
+        options(
+            'Processes',
+            several ? processes.map((p, i) => [`p${i}`, `${p.name} ${p.pid}`]) : [],
+        ),
+        options(
+            'Threads',
+            threads.length > processes.length
+                ? threads.map((t, i) => [`t${i}`, `${t.name || 'thread'} ${t.tid}`])
+                : [],
+        ),
+    ];
+}
+
+/** Every pair key=value that blocks were allocated under. */
+const labelsOf = (meta) => [
+    ...new Set(meta.labels.flatMap((pairs) => Object.entries(pairs).map(([k, v]) => `${k}=${v}`))),
+];
+
+/** The steps of all loops as stretches of seconds. */
+export function stepsOf(meta) {
+    return meta.steps.flatMap(({ name, process, ends }) => {
+        let start = meta.processes[process]?.start ?? 0;
+        let end = 0;
+        return ends.map((delta, i) => {
+            end += delta;
+            const step = { name: `${name || 'step'} ${i + 1}`, start: start / 1e6, end: end / 1e6 };
+            start = end;
+            return step;
+        });
+    });
+}
+
+/** The menus; those without a choice are not shown. `app.set` gets what is chosen. */
+export class Filter {
+    constructor(host, app) {
+        const { meta } = app.model;
+        this.app = app;
+        this.steps = stepsOf(meta).slice(0, MOST);
+        this.who = h(
+            'select',
+            {
+                id: 'only',
+                'aria-label': 'process or thread',
+                onchange: () => app.set({ only: this.who.value }),
+            },
+            whoOptions(meta),
+        );
+        const labels = labelsOf(meta);
+        this.label = h(
+            'select',
+            { 'aria-label': 'label', onchange: () => app.set({ label: this.label.value }) },
+            h('option', { value: '' }, 'Any label'),
+            labels.slice(0, MOST).map((text) => h('option', { value: text }, text)),
+        );
+        this.step = h(
+            'select',
+            { 'aria-label': 'step', onchange: () => this.takeStep() },
+            h('option', { value: '' }, 'Any step'),
+            this.steps.map((s, i) =>
+                h('option', { value: String(i) }, `${s.name}, ${time(s.end - s.start)}`),
+            ),
+        );
+        show(
+            host,
+            meta.processes.length > 1 || meta.threads.length > 1 ? this.who : null,
+            labels.length ? this.label : null,
+            this.steps.length ? this.step : null,
+        );
+    }
+
+    takeStep() {
+        const step = this.steps[Number(this.step.value)];
+        if (this.step.value === '' || !step) this.app.setWindow(-1, this.app.model.cells - 1);
+        else this.app.setTimes(step.start, step.end);
+    }
+
+    update({ only, label }) {
+        this.who.value = only;
+        this.label.value = label;
+        const { from, to } = this.app.state;
+        const at = this.steps.findIndex(
+            (s) => this.app.model.quietAt(s.start) === from && this.app.model.quietAt(s.end) === to,
+        );
+        this.step.value = at < 0 || this.app.isWhole() ? '' : String(at);
+    }
+}

@@ -1,0 +1,220 @@
+// run - the facts: what ran, where, which numbers are exact, sampled or bounds, and what is
+// missing.
+
+import { h, show } from './dom.js';
+import { bytes, count, percent, plural, time, whole } from './format.js';
+import { card } from './first.js';
+
+const SORTS = ['exact', 'sampled', 'bound', 'bounds', 'measured', 'lost', 'close'];
+
+/** What kind a number is: short words as a tag, longer ones as they are. */
+function tag(kind) {
+    if (!kind) return null;
+    const [, first] = /^(\w*)/.exec(kind);
+    return h(
+        'span',
+        { class: SORTS.includes(first) || kind.length < 24 ? `tag ${first}` : 'soft' },
+        kind,
+    );
+}
+
+/** A value in its unit. */
+function valueText({ value, unit }) {
+    if (value == null) return 'n/a';
+    if (unit === 'bytes') return bytes(value);
+    if (unit === 'ns') return time(value / 1e9);
+    if (unit === 'count') return whole(value);
+    if (unit === 'percent') return `${value} %`;
+    return String(value);
+}
+
+const row = (name, value, kind, tip) => [
+    h('dt', {}, name),
+    h('dd', {}, value, ' ', tag(kind), tip ? h('small', {}, tip) : null),
+];
+
+function peaks({ meta, has }) {
+    const { peak_rss: rss, peak_heap: heap } = meta;
+    const out = [];
+    if (rss?.lower != null) {
+        const one = rss.upper == null || rss.upper === rss.lower;
+        out.push(
+            row(
+                'Peak RSS',
+                one ? bytes(rss.lower) : `${bytes(rss.lower)} to ${bytes(rss.upper)}`,
+                rss.basis ?? (one ? 'exact' : 'bound'),
+                'the kernel’s own high-water mark; of several processes what is proved',
+            ),
+        );
+    }
+    if (has.heap)
+        out.push(
+            row(
+                'Peak heap',
+                bytes(heap?.bytes ?? Math.max(0, ...(meta.grid?.heap ?? []))),
+                heap?.basis ?? (meta.sampled ? 'sampled' : 'exact'),
+                'live blocks of all processes at one moment, which is always on the grid',
+            ),
+        );
+    return out;
+}
+
+function pairing({ meta, has }) {
+    const { named = 0, aged = 0, fallback = 0, ambiguous = 0 } = meta.pairing ?? {};
+    const frees = named + aged + fallback;
+    if (!has.heap || !frees) return null;
+    const text =
+        named === frees
+            ? 'every free names its block'
+            : `${percent(named / frees)} of the frees name their block, the others its age${ambiguous ? `; for ${percent(ambiguous / frees)} that allows more than one cell` : ''}`;
+    return row(
+        'Kept, temporary',
+        text,
+        meta.sampled ? 'sampled' : named === frees ? 'exact' : 'close',
+        'a block whose age is not exactly known may count in the neighbouring cell; live, peak and allocated do not depend on it',
+    );
+}
+
+function grid(model) {
+    const { meta } = model;
+    if (!model.cells) return null;
+    return row(
+        'Time',
+        `a window begins and ends at one of ${whole(model.quiet.length)} quiet moments`,
+        null,
+        `the lowest of each equal part of the run, and regions, marks and steps; between each two the highest is kept, so that the peak of every window is exact (${whole(model.cells)} moments${meta.parts ? ` from ${meta.parts} parts` : ''})`,
+    );
+}
+
+function stacks({ meta, leaves, parent }) {
+    const folded = meta.eps > 0;
+    const before = meta.folded?.nodes
+        ? `, ${whole(parent.length)} of ${whole(meta.folded.nodes)} nodes are shown`
+        : '';
+    return row(
+        'Stacks',
+        folded
+            ? `what is below ${meta.eps} of every measure is folded into “(smaller)”${before}`
+            : `${whole(meta.stacks ?? leaves.count)}, none folded`,
+        null,
+        'totals of what is shown are exact either way',
+    );
+}
+
+function lost({ meta }) {
+    const list = meta.losses.map(
+        (l) =>
+            `${l.count == null ? '' : `${whole(l.count)}: `}${l.what}${l.bytes ? ` (${bytes(l.bytes)})` : ''}`,
+    );
+    return row(
+        'Lost',
+        list.length
+            ? h(
+                  'ul',
+                  {},
+                  list.map((text) => h('li', {}, text)),
+              )
+            : 'nothing',
+        list.length ? 'lost' : null,
+    );
+}
+
+/** Everything that is worth knowing before one believes a number. */
+function factsOf(model) {
+    const { meta, has } = model;
+    const missing = Object.entries({
+        heap: 'allocations',
+        cpu: 'CPU time',
+        waits: 'waits',
+        copies: 'copies',
+        maps: 'mappings',
+    })
+        .filter(([k]) => !has[k])
+        .map(([, name]) => name);
+    return [
+        row('Command', meta.command || '–'),
+        meta.outcome ? row('Outcome', meta.outcome) : null,
+        meta.started
+            ? row(
+                  'Started',
+                  `${new Date(meta.started).toISOString().replace('T', ' ').slice(0, 19)} UTC`,
+              )
+            : null,
+        row('Duration', time(meta.duration / 1e6)),
+        ...peaks(model),
+        pairing(model),
+        has.cpu || has.waits
+            ? row(
+                  'CPU and waits',
+                  `${count(model.cpu.count)} and ${count(model.waits.count)} sums`,
+                  'sampled',
+                  'each sample stands for a stretch of a thread’s CPU time or wait',
+              )
+            : null,
+        grid(model),
+        stacks(model),
+        row('Processes, threads', `${whole(meta.processes.length)}, ${whole(meta.threads.length)}`),
+        meta.coverage ? row('Coverage', String(meta.coverage)) : null,
+        meta.health ? row('Health', String(meta.health)) : null,
+        lost(model),
+        missing.length ? row('Not recorded', missing.join(', ')) : null,
+        meta.unnamed.length
+            ? row(
+                  'Without names',
+                  h(
+                      'ul',
+                      {},
+                      meta.unnamed.map((text) => h('li', {}, text)),
+                  ),
+              )
+            : null,
+        meta.left_out ? row('Left out', meta.left_out) : null,
+        meta.suppressed
+            ? row(
+                  'Known leaks',
+                  `${plural(meta.suppressed.blocks, 'block')}, ${bytes(meta.suppressed.bytes)}, are not shown as findings`,
+              )
+            : null,
+        row(
+            'Trace',
+            [
+                meta.trace,
+                meta.trace_bytes ? bytes(meta.trace_bytes) : '',
+                meta.events ? `${count(meta.events)} events` : '',
+            ]
+                .filter(Boolean)
+                .join(', '),
+        ),
+        ...meta.facts.map((fact) => row(fact.name, valueText(fact), fact.basis)),
+        row(
+            'This page',
+            `tidemark ${meta.tool ?? ''}; no request is made to anywhere, and no code of others is in it`,
+        ),
+    ];
+}
+
+export class Run {
+    constructor(host, app) {
+        const { model, base } = app;
+        const { findings } = model.meta;
+        show(
+            host,
+            h('dl', { class: 'facts' }, factsOf(model)),
+            base
+                ? [h('h3', {}, 'The other run'), h('dl', { class: 'facts' }, factsOf(base.model))]
+                : null,
+            findings.length
+                ? [
+                      h('h3', {}, 'All findings'),
+                      h(
+                          'div',
+                          { class: 'cards all' },
+                          findings.map((f) => card(f, () => app.openFinding(f))),
+                      ),
+                  ]
+                : null,
+        );
+    }
+
+    update() {} // facts do not depend on the window
+}
