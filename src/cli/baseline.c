@@ -1,3 +1,6 @@
+/* baseline - see baseline.h. A name becomes a file's name: characters that mean something in a
+ * path, here or on other systems, become '_'.
+ */
 #include "cli/baseline.h"
 
 #include "base/memory.h"
@@ -153,12 +156,7 @@ size_t baseline_list(struct arena *a, const char *directory, const char ***names
 
         if (len <= 5 || strcmp(e->d_name + len - 5, ".json"))
             continue;
-        if (count == room) {
-            size_t more = room ? room * 2 : 16;
-
-            *names = arena_grow(a, *names, room * sizeof(**names), more * sizeof(**names));
-            room = more;
-        }
+        arena_fit(a, *names, room, count + 1);
         (*names)[count++] = arena_strndup(a, e->d_name, len - 5);
     }
     if (dir)

@@ -1,10 +1,13 @@
 /* attach - record what a process allocates that already runs, until it ends or we are told to. */
+#include "attach/attach.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/recording.h"
+#include "cli/tracefile.h"
 #include "cli/words.h"
-#include "watch/attach.h"
-#include "watch/collect.h"
+#include "collect/collect.h"
+#include "platform/platform.h"
+#include "watch/limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +27,9 @@ static int parse_duration(const char *text, void *to, struct err *err)
 
 static const struct option options[] = {
     RECORDING_OPTIONS(how, "NAME.PID.tide in this folder when not given"),
+    {0, "reachable", NULL, &how.reachable, NULL,
+     "At the end, and at each 'tidemark snapshot', find the blocks that nothing points to any more; needs --exact. The process stands still meanwhile; how long is said",
+     NULL, NULL},
     {0, "duration", "TIME", &duration_ns, parse_duration,
      "Detach after TIME: 10 (s), 500ms, 2m; else when the process ends, at Ctrl-C or 'tidemark "
      "detach'",
@@ -38,42 +44,55 @@ static const struct option options[] = {
 struct attached {
     const char *library;
     const struct collect *collect;
+    struct trace_store *store;
+    struct recorded *to;
     int pid;
 };
+
+static void say_confined(void *context)
+{
+    const struct attached *a = context;
+
+    if (a->to->cpu && !how.quiet)
+        fprintf(stderr,
+                "tidemark: CPU time is not sampled: process %d filters its system calls (seccomp), "
+                "and could be killed for one that this takes\n",
+                a->pid);
+    a->to->cpu = false;
+}
 
 static void say_begun(void *context)
 {
     const struct attached *a = context;
 
+    if (a->to->cpu)
+        recording_samples_cpu(a->store);
     if (self_loading) {
         printf("%s %s\n", collect_ring(a->collect), a->library);
         fflush(stdout);
     } else if (!how.quiet) {
-        fprintf(stderr,
-                "tidemark: recording process %d; Ctrl-C or 'tidemark detach %d' ends that\n",
+        fprintf(stderr, "tidemark: recording process %d; Ctrl-C or 'tidemark detach %d' ends it\n",
                 a->pid, a->pid);
     }
 }
 
 static const char *name_of(struct arena *a, int pid)
 {
-    const char *path = arena_printf(a, "/proc/%d/comm", pid);
-    char name[64] = "process";
-    FILE *f = fopen(path, "re");
+    struct proc_reading r = {.name = "process"};
+    struct proc p;
 
-    if (f) {
-        (void)!fgets(name, sizeof(name), f);
-        fclose(f);
-    }
-    name[strcspn(name, "\n/")] = '\0';
-    return arena_printf(a, "%s", name);
+    proc_open(&p, pid, false);
+    proc_read_stat(&p, &r);
+    r.name[strcspn(r.name, "\n/")] = '\0';
+    return arena_printf(a, "%s", r.name);
 }
 
-static int attach(struct arena *a, int pid, const char *path, struct err *err)
+static int attach(struct arena *a, int pid, struct err *err)
 {
     const char *number = arena_printf(a, "%d", pid);
     char library[PATH_MAX], size[TEXT_SIZE];
-    struct attached who = {library, NULL, pid};
+    struct recorded to = {0};
+    struct attached who = {.library = library, .to = &to, .pid = pid};
     struct watch_options w = {.pids = &pid,
                               .pid_count = 1,
                               .command = words_of(a, pid),
@@ -83,20 +102,28 @@ static int attach(struct arena *a, int pid, const char *path, struct err *err)
                               .self_loading = self_loading,
                               .duration_ns = duration_ns,
                               .context = &who,
+                              .on_confined = say_confined,
                               .on_begun = say_begun};
     struct watch_result result;
     int failed;
 
-    if (recording_library(library, err) < 0 || recording_open(&how, path, &w, err) < 0)
+    limits_raise();
+    if (recording_library(library, err) < 0 ||
+        recording_open(&how, a, tracefile_default(a, name_of(a, pid), pid), &to, &w, err) < 0)
         return -1;
     who.collect = w.collect;
-    trace_store_fact(w.store, TRACE_OF_RUN, 0, "attached", number, strlen(number));
+    who.store = w.store;
+    trace_store_fact(w.store, TRACE_OF_RUN, 0, FACT_ATTACHED, number, strlen(number));
     failed = watch(&w, a, &result, err);
-    if (recording_close(&how, path, &w, failed, err) < 0)
+    if (recording_close(&how, &to, &w, failed, err) < 0)
         return -1;
+    recording_say_devices(&result);
     if (!how.quiet)
-        fprintf(stderr, "tidemark: peak RSS %s; recorded to %s; see 'tidemark report %s'\n",
-                text_size(size, result.peak_lower), path, path);
+        fprintf(stderr,
+                "tidemark: peak RSS since the attach %s%s; recorded to %s; see 'tidemark report "
+                "%s'\n",
+                result.peak_exact ? "" : "at least ", text_size(size, result.peak_lower), to.path,
+                to.path);
     return EXIT_OK;
 }
 
@@ -110,21 +137,18 @@ static int run(int argc, char **argv, struct err *err)
         return -1;
     if (operands != 1 || !text_parse_number(argv[1], &pid) || !pid || pid > 1 << 30)
         return err_code(err, EXIT_USAGE, "give the pid of one process to record");
-    if (attach_check((int)pid, self_loading, err) < 0)
+    if (recording_possible(err) < 0 || attach_check((int)pid, self_loading, err) < 0)
         return -1;
-    status = attach(&arena, (int)pid,
-                    how.output ? how.output
-                               : recording_default(&arena, name_of(&arena, (int)pid), (int)pid),
-                    err);
+    status = attach(&arena, (int)pid, err);
     arena_free(&arena);
     return status;
 }
 
 static const struct command_exit exits[] = {
-    {"0", "it was recorded, and detached from or has ended"},
+    {"0", "the process was recorded until it ended or was detached from"},
     {"2", "the options are wrong"},
     {"125", "tidemark itself failed"},
-    {"126", "the process cannot be recorded; the sentence says why"},
+    {"126", "the process cannot be recorded; the message says why"},
     {"127", "there is no such process"},
     {NULL, NULL},
 };
@@ -132,16 +156,9 @@ static const struct command_exit exits[] = {
 const struct command cmd_attach = {
     .name = "attach",
     .operands = "PID",
-    .summary = "record a process that already runs",
+    .summary = "Record a process that is already running",
     .description =
-        "Brings the library of 'tidemark record' into a process that runs, and records what it and "
-        "the processes that it forks allocate from then on. What it allocated before is not known: "
-        "a free of that is counted, no more.\n\n"
-        "One thread of the process is borrowed for some milliseconds, at a point where it holds no "
-        "lock of the allocator or the loader; the others run on, and a system call that it waited "
-        "in goes on. At the end all that was changed is put back; the library stays in the "
-        "process, idle, and is used again the next time.\n\n"
-        "A program that it starts by exec is watched from outside only.",
+        "Loads the library of 'tidemark record' into a running process, and records what it and the processes it forks allocate from then on. What it allocated earlier is not known: when such a block is freed, that is counted and nothing more.\n\nOne thread of the process is borrowed for a few milliseconds, at a point where it holds no lock of the allocator or the loader; the others keep running, and a system call that it was waiting in is continued. At the end everything that was changed is put back; the library stays in the process, idle, ready for the next time.\n\nA program that the process starts by exec is only watched from outside.",
     .examples =
         "tidemark attach --duration 30 -o server.tide 4711\n    thirty seconds of a server\n"
         "tidemark attach --exact 4711 &\n    every allocation, until ...\n"

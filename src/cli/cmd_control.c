@@ -1,8 +1,10 @@
-/* control - commands that tell a recording what to do while it runs: detach, pause, resume, snapshot. */
+/* control - commands that tell a recording what to do while it runs: detach, pause, resume,
+ * snapshot.
+ */
+#include "attach/attach.h"
+#include "attach/control.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "watch/attach.h"
-#include "watch/control.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +82,7 @@ static int run_snapshot(int argc, char **argv, struct err *err)
         return err_code(err, EXIT_USAGE, "the name is too long");
     if (tell(pid, text, false, answer, err) < 0)
         return -1;
-    printf("%s\n", answer + 3); /* seconds */
+    printf("%s\n", answer[2] ? answer + 3 : ""); /* seconds */
     return EXIT_OK;
 }
 
@@ -94,7 +96,7 @@ static const struct command_exit exits[] = {
 const struct command cmd_detach = {
     .name = "detach",
     .operands = "PID",
-    .summary = "end the recording of a process that was attached to",
+    .summary = "End the recording of a process that was attached to",
     .description =
         "Ends what 'tidemark attach' began, and waits until the trace is whole. The process "
         "runs on as before.",
@@ -107,11 +109,12 @@ const struct command cmd_detach = {
 const struct command cmd_pause = {
     .name = "pause",
     .operands = "PID",
-    .summary = "record no new allocations for a while",
+    .summary = "Stop recording new allocations for a while",
     .description =
-        "From now on no new allocation is recorded, of all processes of the recording that PID "
-        "belongs to; what was recorded before and is freed meanwhile still is, so that live memory "
-        "stays right. The trace says when. 'tidemark resume' goes on.",
+        "From now on no new allocation is recorded in any process of the recording that PID "
+        "belongs to. Blocks that were recorded earlier are still followed to their free, so live "
+        "memory stays correct. The trace says when it was paused. 'tidemark resume' continues the "
+        "recording.",
     .examples = "tidemark pause 4711\n    while it warms up\n",
     .options = no_options,
     .exits = exits,
@@ -121,7 +124,7 @@ const struct command cmd_pause = {
 const struct command cmd_resume = {
     .name = "resume",
     .operands = "PID",
-    .summary = "go on with a recording that was paused",
+    .summary = "Continue a recording that was paused",
     .description = "Ends what 'tidemark pause' or --start-paused began.",
     .examples = "tidemark resume 4711\n    it is warm\n",
     .options = no_options,
@@ -132,10 +135,12 @@ const struct command cmd_resume = {
 const struct command cmd_snapshot = {
     .name = "snapshot",
     .operands = "PID",
-    .summary = "mark this moment in a recording",
+    .summary = "Mark this moment in a recording",
     .description =
-        "Puts a mark into the trace of the recording that PID belongs to, and prints its "
-        "time in seconds. 'tidemark report FILE peak --at TIME' then shows what lived.",
+        "Puts a mark into the trace of the recording that PID belongs to, and prints its time in "
+        "seconds. 'tidemark report FILE peak --at TIME' then shows what was alive. In a recording "
+        "with --reachable it also finds the blocks that nothing points to any more; the processes "
+        "stand still meanwhile.",
     .examples = "tidemark snapshot --name idle 4711\n    12.345678\n",
     .options = snapshot_options,
     .exits = exits,

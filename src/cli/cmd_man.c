@@ -85,9 +85,9 @@ static void put_options(const struct option *table)
             printf(" \\fI%s\\fR", o->argument);
         putchar('\n');
         put_lines(o->help ? o->help : "");
-        if (o->choices) {
+        if (options_choices(o)) {
             fputs(".br\nOne of: ", stdout);
-            put_string(o->choices);
+            put_string(options_choices(o));
             putchar('\n');
         }
     }
@@ -147,6 +147,8 @@ static void put_see_also(const struct command *but)
 
 static void put_command_page(const struct command *c)
 {
+    struct arena scratch = {0};
+
     fputs(".TH TIDEMARK\\-", stdout);
     put_upper(c->name);
     printf(" 1 \"\" \"tidemark " TIDEMARK_VERSION "\" \"User Commands\"\n"
@@ -156,7 +158,8 @@ static void put_command_page(const struct command *c)
     printf("\n.SH SYNOPSIS\n.B tidemark %s\n[\\fIOPTIONS\\fR] ", c->name);
     put_string(c->operands);
     puts("\n.SH DESCRIPTION");
-    put_paragraphs(c->description);
+    put_paragraphs(command_description(c, &scratch));
+    arena_free(&scratch);
     puts(".SH OPTIONS");
     put_options(c->options);
     put_options(command_common);
@@ -173,9 +176,9 @@ static void put_overview_page(void)
          "[\\fIARGS\\fR...]\n.br\n.B tidemark\n\\fINAME\\fR [\\fIOPTIONS\\fR] ...\n"
          ".SH DESCRIPTION");
     put_string(command_tagline);
-    puts("\n.PP\nA first word that is none of the names below is the command to run. To run a\n"
-         "program that is called like one of them, write\n.BR \"tidemark \\-\\- NAME\" .\n"
-         ".SH COMMANDS");
+    puts("\n.PP\nIf the first word is not one of the names below, it is the command to run. To "
+         "run\na program that has one of these names, write\n.BR \"tidemark \\-\\- NAME\" .\n.SH "
+         "COMMANDS");
     for (const struct command *const *c = commands; *c; c++) {
         if ((*c)->hidden)
             continue;
@@ -190,24 +193,9 @@ static void put_overview_page(void)
     put_see_also(NULL);
 }
 
-static const struct option options[] = {{0}};
-
 static int run(int argc, char **argv, struct err *err)
 {
-    int operands = options_parse(options, argc, argv, true, err);
-
-    if (operands < 0)
-        return -1;
-    if (operands > 1)
-        return err_code(err, EXIT_USAGE, "man takes one command, not %d", operands);
-    if (operands == 0) {
-        put_overview_page();
-        return EXIT_OK;
-    }
-    if (!command_find(argv[1]))
-        return err_code(err, EXIT_USAGE, "'%s' is not a command of tidemark", argv[1]);
-    put_command_page(command_find(argv[1]));
-    return EXIT_OK;
+    return command_tell(argc, argv, put_overview_page, put_command_page, err);
 }
 
 static const struct command_exit exits[] = {
@@ -225,7 +213,7 @@ const struct command cmd_man = {
         "Prints the manual page of a command of tidemark, or of tidemark itself, in roff. "
         "Installed pages are read with man(1); this needs no installation.",
     .examples = "tidemark man run | man -l -\n    read the page of 'tidemark run'\n",
-    .options = options,
+    .options = command_no_options,
     .exits = exits,
     .run = run,
 };

@@ -1,9 +1,14 @@
 /* report - ask a question of a trace and write the answer. */
-#include "analyze/question.h"
-#include "analyze/scope.h"
+#include "base/count.h"
+#include "base/jail.h"
+#include "base/near.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/narrow.h"
 #include "cli/output.h"
+#include "cli/report_help.h"
+#include "model/scope.h"
+#include "questions/question.h"
 #include "report/formats.h"
 #include "trace/read.h"
 
@@ -20,7 +25,9 @@ struct patterns {
 static const char *format_name;
 static const char *output;
 static struct narrow narrow;
-static bool inverted;
+static bool inverted, native, per_step;
+static const char *by;
+static uint64_t fits_in;
 static struct scope_rules scope;
 static struct patterns only, exclude;
 
@@ -37,29 +44,43 @@ static int parse_pattern(const char *text, void *to, struct err *err)
     return 0;
 }
 
+static int parse_fits_in(const char *text, void *to, struct err *err)
+{
+    return text_parse_size(text, to, err) < 0 ? -1 : 0;
+}
+
 /* ---- what was asked ---- */
+
+#define TOGETHER_MOST 32
 
 struct request {
     const char *path;
     const struct question *question; /* NULL: what suits the trace */
+    bool together;                   /* all that the format asks */
     const struct format *format;
 };
 
 static int find_question(struct request *q, const char *name, struct err *err)
 {
     const struct question *found = question_find(name);
-    char list[200] = "";
+    struct arena scratch = {0};
+    struct near near = near_begin(name, strlen(name));
+    const char *list = "";
 
     if (found) {
         q->question = found;
         return 0;
     }
     for (int i = 0; questions[i]; i++) {
-        size_t n = strlen(list);
-
-        snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", questions[i]->name);
+        near_offer(&near, questions[i]->name);
+        list = arena_printf(&scratch, "%s%s%s", list, i ? ", " : "", questions[i]->name);
     }
-    return err_code(err, EXIT_USAGE, "'%s' is not a question; ask one of %s", name, list);
+    if (near.guess)
+        err_code(err, EXIT_USAGE, "'%s' is not a question (did you mean '%s'?)", name, near.guess);
+    else
+        err_code(err, EXIT_USAGE, "'%s' is not a question; ask one of %s", name, list);
+    arena_free(&scratch);
+    return -1;
 }
 
 static int find_format(struct request *q, const char *name, struct err *err)
@@ -79,16 +100,19 @@ static int match(struct request *q, const char *asked, struct err *err)
 {
     const char *made_for = q->format->stacks ? "peak" : q->format->question;
 
-    if (asked && find_question(q, asked, err))
-        return -1;
+    q->together = !asked && q->format->asks;
+    if (q->together)
+        made_for = q->format->asks[0];
     if (!asked && made_for)
         return find_question(q, made_for, err);
-    if (!asked)
+    if (!asked) {
         q->question = q->format == formats[0] ? NULL : questions[0];
-    if (q->format->question && strcmp(made_for, q->question->name) != 0)
+        return 0;
+    }
+    if (q->format->question && strcmp(q->format->question, asked) != 0 && question_find(asked))
         return err_code(err, EXIT_USAGE, "the format %s is made for the question %s, not for %s",
-                        q->format->name, made_for, q->question->name);
-    return 0;
+                        q->format->name, q->format->question, asked);
+    return find_question(q, asked, err);
 }
 
 static int parse(struct request *q, const struct option *options, int argc, char **argv,
@@ -101,20 +125,34 @@ static int parse(struct request *q, const struct option *options, int argc, char
     if (operands == 0)
         return err_code(err, EXIT_USAGE, "name the trace to report on");
     if (operands > 2)
-        return err_code(err, EXIT_USAGE, "one trace and one question at a time, not also '%s'",
+        return err_code(err, EXIT_USAGE, "give one trace and one question; '%s' is one too many",
                         argv[3]);
     q->path = argv[1];
     if (format_name && find_format(q, format_name, err))
         return -1;
+    if (q->format->missing && q->format->missing())
+        return err_set(err, "the format %s cannot be written: %s", q->format->name,
+                       q->format->missing());
     return match(q, operands == 2 ? argv[2] : NULL, err);
 }
 
 /* ---- the answer ---- */
 
-/* A format of stacks is for programs: it leaves nothing out unless it is told to. */
-static void suit_format(const struct request *q, struct question_options *o)
+/* A page is of the whole recording: what is asked for is told finer. */
+static void narrow_page(struct selection *o)
 {
-    if (q->format->stacks && !o->rows)
+    bool stretch = o->from_ns || o->to_ns;
+
+    o->finer = (struct selection_finer){o->from_ns, stretch && !o->to_ns ? UINT64_MAX : o->to_ns};
+    o->from_ns = o->to_ns = 0;
+}
+
+/* What is for programs leaves nothing out unless it is told to. */
+static void suit_format(const struct request *q, struct selection *o)
+{
+    if (q->question == &question_page)
+        narrow_page(o);
+    if ((q->format->stacks || q->format->asks) && !o->rows)
         o->rows = UINT64_MAX;
 }
 
@@ -126,6 +164,19 @@ static int check_stacks(const struct request *q, const struct answer *a, struct 
                     q->format->name, q->question->name);
 }
 
+static enum selection_by rows_of(void)
+{
+    static const char *const names[] = {
+        [SELECTION_BY_OP] = "op",         [SELECTION_BY_PHASE] = "phase",
+        [SELECTION_BY_MODULE] = "module", [SELECTION_BY_LINE] = "line",
+        [SELECTION_BY_NODE] = "node",     [SELECTION_BY_KIND] = "kind"};
+
+    for (int i = 0; by && i < COUNT(names); i++)
+        if (strcmp(by, names[i]) == 0)
+            return (enum selection_by)i;
+    return SELECTION_BY_OP;
+}
+
 static void set_scope(void)
 {
     scope.only = only.list;
@@ -134,62 +185,151 @@ static void set_scope(void)
     scope.exclude_count = exclude.count;
 }
 
+/* What is asked together: where nothing was asked, the first screen comes before the answer. */
+static int list_questions(const struct request *q, bool first_screen,
+                          const struct question *list[TOGETHER_MOST])
+{
+    int count = 0;
+
+    if (q->together) {
+        for (; q->format->asks[count]; count++)
+            list[count] = question_find(q->format->asks[count]);
+        return count;
+    }
+    if (first_screen)
+        list[count++] = &question_overview;
+    list[count++] = q->question;
+    return count;
+}
+
+/* The answers are one. Of those that a format asks together, some may have none. */
+static int ask(const struct request *q, bool first_screen, struct recorded *r,
+               const struct selection *o, struct answer *a, struct err *err)
+{
+    const struct question *list[TOGETHER_MOST];
+    struct answer answers[TOGETHER_MOST];
+    struct err errs[TOGETHER_MOST] = {0};
+    int count = list_questions(q, first_screen, list), failed;
+
+    for (int i = 0; i < count; i++)
+        answers[i] = *a;
+    failed = question_ask_all(list, count, r, o, answers, errs);
+    for (int i = 0; i < count && (failed == count || (failed && !q->together)); i++)
+        if (*errs[i].text) {
+            *err = errs[i];
+            return -1;
+        }
+    for (int i = 0, first = 1; i < count; i++) {
+        if (*errs[i].text)
+            continue;
+        if (first)
+            *a = answers[i];
+        else
+            answer_join(a, &answers[i]);
+        first = 0;
+    }
+    return 0;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 static int answer_request(struct request *q, struct err *err)
 {
     const char *const traces[] = {q->path, NULL};
     struct arena arena = {0};
-    struct answer a = {.arena = &arena};
-    struct question_options o = {.inverted = inverted, .scope = &scope};
-    struct trace *t = trace_open(q->path, err);
+    struct answer a = {.arena = &arena, .native = native, .trace = base_of(q->path)};
+    struct selection o = {.inverted = inverted,
+                          .native = native,
+                          .scope = &scope,
+                          .by = rows_of(),
+                          .per_step = per_step,
+                          .fits_in = fits_in};
+    struct trace *t;
+    struct recorded recorded;
+    bool first_screen;
     int result;
 
+    jail_command();
+    t = trace_open(q->path, err);
     if (!t)
         return -1;
+    recorded_open(&recorded, t);
+    first_screen = !q->question;
     if (!q->question)
         q->question = question_default(t);
-    a.question = q->question->name;
+    a.question = q->together ? q->format->name : q->question->name;
     result = narrow_parse(&narrow, t, &arena, &o, err);
     suit_format(q, &o);
     if (result == 0)
-        result = q->question->run(t, &o, &a, err);
+        result = ask(q, first_screen, &recorded, &o, &a, err);
     if (result == 0)
         result = check_stacks(q, &a, err);
     if (result == 0)
+        result = trace_check(t, q->path, err);
+    if (result == 0)
         result = output_write(q->format, &a, output, traces, err);
+    recorded_close(&recorded);
     trace_close(t);
     arena_free(&arena);
     return result;
 }
 
 static const struct option options[] = {
-    {'f', "format", "FORMAT", &format_name, NULL, "How to write the answer (default: text)", NULL,
-     "text json csv resource-log collapsed scalene"},
-    {'o', "output", "FILE", &output, NULL, "Write to FILE, replacing it when the report is whole",
-     NULL, NULL},
-    {0, "from", "TIME", &narrow.from, NULL,
-     "Only from this time on: 1.5 (seconds since the start), 200ms, 50%", NULL, NULL},
-    {0, "to", "TIME", &narrow.to, NULL, "Only up to this time", NULL, NULL},
-    {0, "at", "WHEN", &narrow.at, NULL, "The moment that is looked at: peak, end or a time", NULL,
+    {'f', "format", "FORMAT", &format_name, NULL, "How to write the answer (default: text)",
+     .choices_of = formats_of_all},
+    {'o', "output", "FILE", &output, NULL,
+     "Write to FILE, replacing it when the report is complete", NULL, NULL},
+    {0, "from", "WHEN", &narrow.from, NULL,
+     "Only from this time on: 1.5 (seconds since the\nstart), 200ms, 50% or a named moment", "step",
      NULL},
+    {0, "to", "WHEN", &narrow.to, NULL, "Only up to this time", "step", NULL},
+    {0, "step", "STEPS", &narrow.step, NULL,
+     "Only during these steps of the program: 7, 5..9,\nor of a loop that has a name, epoch:2",
+     "from to", NULL},
+    {0, "at", "WHEN", &narrow.at, NULL,
+     "The moment to look at: peak, end, a time or a named\nmoment", NULL, NULL},
+    {0, "born-in", "STEPS", &narrow.born_in, NULL, "Only memory that was allocated in these steps",
+     NULL, NULL},
+    {0, "label", "KEY[=VALUE]...", &narrow, narrow_add_label,
+     "Only memory that was allocated under this label of\nits thread; given again: under all of them",
+     NULL, NULL},
+    {0, "space", "NAME", &narrow.space, NULL,
+     "Memory of a device instead of the host's: cuda:0, or\nanother name that the question spaces has",
+     NULL, NULL},
     {0, "limit", "N", &narrow.limit, NULL, "At most N rows of a list", NULL, NULL},
     {0, "all", NULL, &scope.all, NULL,
-     "lines, functions, waits: of every file, not only of\nthe program's own", "only", NULL},
+     "lines, functions, waits: every file, not only the\nprogram's own", "only", NULL},
     {0, "only", "PATTERN...", &only, parse_pattern,
-     "Of files whose path has PATTERN in it, or matches\nit with * ? [ ]; may be given again",
+     "Only files whose path contains PATTERN, or matches\nit with * ? [ ]; can be given more than once",
      "all", NULL},
-    {0, "exclude", "PATTERN...", &exclude, parse_pattern, "Of no file whose path matches PATTERN",
+    {0, "exclude", "PATTERN...", &exclude, parse_pattern, "No file whose path matches PATTERN",
      NULL, NULL},
     {0, "reduced", NULL, &scope.reduced, NULL,
      "lines: only those above 1 % of the time or with 100\nallocations; the others as one row",
      NULL, NULL},
+    {0, "native", NULL, &native, NULL,
+     "Whole stacks, with the frames of interpreters, allocators\nand containers, which are left out otherwise",
+     NULL, NULL},
     {0, "inverted", NULL, &inverted, NULL, "tree: from what allocates to its callers", NULL, NULL},
+    {0, "by", "WHAT", &by, NULL, "ops: what a row is of (default: op)", NULL,
+     "op phase module line node kind"},
+    {0, "fits-in", "SIZE", &fits_in, parse_fits_in,
+     "what-if: what to do until all tensors fit into SIZE", NULL, NULL},
     {0, "temporary", "N", &narrow.temporary, NULL,
-     "A block is temporary if its thread made less than\nN allocations before its free (1 to 15; "
-     "default:\n1, all that a sampled recording knows)",
+     "A block is temporary if its thread made fewer than\nN allocations before its free (1 to 15; default:\n1, all that a sampled recording knows)",
+     NULL, NULL},
+    {0, "per-step", NULL, &per_step, NULL, "leaks: what grows from step to step, by stack and op",
      NULL, NULL},
     {0, "suppressions", "FILE", &narrow.suppressions, NULL,
      "leaks: leave out and count what FILE names, in\nthe format of LeakSanitizer: leak:PATTERN",
      NULL, NULL},
+    {0, "no-default-suppressions", NULL, &narrow.all_leaks, NULL,
+     "leaks: show what libraries keep on purpose, too", NULL, NULL},
     {0},
 };
 
@@ -216,67 +356,9 @@ const struct command cmd_report = {
     .name = "report",
     .operands = "FILE [QUESTION]",
     .summary = "Answer a question about a recorded run",
-    .description =
-        "Reads a trace that 'tidemark record' or 'tidemark run --record' wrote and answers one "
-        "question about it.\n\n"
-        "Of every trace: summary (what the run used, its largest processes, its memory over time; "
-        "the default where there is no Python), processes (every process as a tree, with all its "
-        "totals and peaks), timeline (the tree and the machine at every sample), resident (what the resident memory consists "
-        "of, adding up to it), resources (the columns of py-resource-monitor's log, for the whole "
-        "tree).\n\n"
-        "Of the program's source: lines (what each line of the program's source cost: CPU time in "
-        "Python, in native code and in the kernel, waiting, memory allocated and held at the peak, "
-        "copies; the default in text where there is Python), functions (what each function cost, "
-        "itself and with all it called), waits (where the threads waited, and for what: sleep, "
-        "poll, io, lock, the interpreter's lock, a free CPU). A cost belongs to the innermost line "
-        "of Python that is one of the program's files, or else of native code; that of a native "
-        "thread to the line that started it. The program's files are all but those of the "
-        "interpreter's standard library and of site-packages or dist-packages; what is left over "
-        "is said, and --all, --only and --exclude choose others.\n\n"
-        "Of allocations: peak (who held memory when most of it was held), leaks (what was alive at "
-        "the end, by stack; what still grew first, and how fast), temporary (blocks that were freed almost "
-        "at once, by stack), sites (every line of code that allocates, with all that is known of "
-        "it), tree (the calls that lead to memory, from the top or inverted), histogram "
-        "(allocations by size, and by how long they lived), threads (what each thread allocated "
-        "and freed, and its CPU time).\n\n"
-        "Of CPU time: cpu (which functions use CPU time, in Python, in native code and in the "
-        "kernel).\n\n"
-        "Of copies: copies (which lines copy memory, how much, and the CPU time that it takes; how much "
-        "is known of recordings made with --copies).\n\n"
-        "Of what the program says of itself: regions (the named spans of the program: count, "
-        "times, CPU, memory).\n\n"
-        "What leaks shows of Python is what was alive before the interpreter freed all it had. It "
-        "judges the last two thirds of each process's time. A stack is growing where it held "
-        "more and more up to the end, as fewer than one in a hundred series without a trend do "
-        "(confidence: 100 % less that chance, at most 99.9 %); growth_per_second is the median "
-        "slope, in the process that held most. Unclear: it grew of late, but perhaps by chance. "
-        "Grew once: it kept what it had, and no more came, as a cache that is full. Steady: most "
-        "of its blocks were freed again (freed_percent). median_age and oldest_age tell how old what was alive "
-        "was at the end.\n\n"
-        "The formats: text, for reading; json, one object with units, plain numbers and null for "
-        "what is absent; csv, one table with a heading (several: each under '# name'); collapsed, "
-        "one line for each stack with its bytes or its time in ns, for flame graphs (without a "
-        "question: the peak); "
-        "resource-log, the log of py-resource-monitor, made for the question resources; scalene, a "
-        "profile for the viewer of Scalene, made for the question lines.\n\n"
-        "--from and --to narrow every question to a stretch of time, of which no more is read than "
-        "is needed; what was alive before it still counts as alive.\n\n"
-        "A trace can be read while it is still being recorded, and after the recorder was killed: "
-        "the first line of the text (in JSON: health) says what is missing. The "
-        "last line (in JSON: coverage) says how many processes were recorded, and how.",
+    .describe = report_help,
     .examples =
-        "tidemark report run.tide\n    the summary with a chart\n"
-        "tidemark report run.tide lines --only 'src/*' --reduced\n    only lines that matter of "
-        "some files\n"
-        "tidemark report run.tide timeline -f csv -o run.csv\n    every sample, for a "
-        "spreadsheet\n"
-        "tidemark report run.tide processes -f json\n    every process, for a program\n"
-        "tidemark report run.tide leaks --suppressions known.supp\n    leaks that are not "
-        "known yet\n"
-        "tidemark report run.tide peak --from 10 --to 20 -f collapsed\n    ten seconds, for "
-        "a flame graph\n"
-        "tidemark report run.tide -f resource-log\n    a log as py-resource-monitor writes "
-        "it\n",
+        "tidemark report run.tide\n    the summary with a chart\ntidemark report run.tide lines --only 'src/*' --reduced\n    only the lines that matter, of some files\ntidemark report run.tide timeline -f csv -o run.csv\n    every sample, for a spreadsheet\ntidemark report run.tide processes -f json\n    every process, for a program\ntidemark report run.tide leaks --suppressions known.supp\n    leaks that are not known yet\ntidemark report run.tide peak --from 10 --to 20 -f collapsed\n    ten seconds, for a flame graph\ntidemark report run.tide peak --at warm\n    what was held at tidemark_snapshot(\"warm\")\ntidemark report run.tide leaks --born-in 7 --at step:9\n    what step 7 allocated and nobody freed up to the end of step 9\ntidemark report run.tide -f resource-log\n    a log as py-resource-monitor writes it\n",
     .options = options,
     .exits = exits,
     .run = run,

@@ -1,11 +1,12 @@
-/* command - what tidemark can be told to do; one file each, one line in main.c. */
+/* command - what tidemark can be told to do; one file each, one line in COMMANDS. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/options.h"
 
-enum { EXIT_OK = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_OWN = 125 };
+enum { EXIT_OK = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_OWN = 125, EXIT_ABSENT = 127 };
 
 struct command_exit {
     const char *code, *meaning;
@@ -16,7 +17,8 @@ struct command {
     const char *operands;    /* as in a usage line: "[--] COMMAND [ARGS...]" */
     const char *summary;     /* half a line, for the list of commands */
     const char *description; /* paragraphs, separated by an empty line; for help and man page */
-    const char *examples;    /* lines "command\n    what it shows", for help and man page */
+    const char *(*describe)(struct arena *a); /* the same, where it is made from descriptors */
+    const char *examples; /* lines "command\n    what it shows", for help and man page */
     const struct option *options;
     const struct command_exit *exits; /* ends with a NULL code */
     bool hidden;                      /* left out of the list of commands */
@@ -26,16 +28,45 @@ struct command {
     int (*run)(int argc, char **argv, struct err *err);
 };
 
-extern const struct command cmd_run, cmd_record, cmd_attach, cmd_detach, cmd_pause, cmd_resume,
-    cmd_snapshot, cmd_report, cmd_diff, cmd_man, cmd_completion, cmd_help;
+/* All of them, in the order that help shows. */
+#define COMMANDS(X)                                                                                \
+    X(run)                                                                                         \
+    X(record)                                                                                      \
+    X(attach)                                                                                      \
+    X(detach)                                                                                      \
+    X(pause)                                                                                       \
+    X(resume)                                                                                      \
+    X(snapshot)                                                                                    \
+    X(report)                                                                                      \
+    X(diff)                                                                                        \
+    X(serve)                                                                                       \
+    X(devices)                                                                                     \
+    X(import)                                                                                      \
+    X(completion)                                                                                  \
+    X(man)                                                                                         \
+    X(help)
 
-/* NULL-terminated, in the order that help shows. */
-extern const struct command *const commands[];
+#define X(name) extern const struct command cmd_##name;
+COMMANDS(X)
+#undef X
+
+/* What the tool is where a link gives it another name; listed nowhere. */
+extern const struct command as_mem_scan, as_gauge;
+
+extern const struct command *const commands[]; /* NULL-terminated */
 const struct command *command_find(const char *name);
 
 /* -h and -V, which every command takes: options_parse knows them, these rows are for showing. */
 extern const struct option command_common[];
 
+extern const struct option command_no_options[];
+
+/* For commands that tell of others: of the one that the operand names; without one, of all. */
+int command_tell(int argc, char **argv, void (*all)(void), void (*one)(const struct command *c),
+                 struct err *err);
+
+/* Its description, perhaps in the arena. */
+const char *command_description(const struct command *c, struct arena *a);
 /* Write the help of one command (`brief`: the options alone) to stdout. */
 void command_help(const struct command *c, bool brief);
 /* Write what tidemark is and can do, to stdout. */

@@ -1,4 +1,5 @@
-/* help - what -h, --help and `tidemark help` print, written from the descriptors of the commands. */
+/* help - what -h, --help and `tidemark help` print, written from the descriptors of the commands.
+ */
 #include "cli/command.h"
 
 #include <stdio.h>
@@ -123,9 +124,11 @@ static void put_options(const struct option *table, size_t width)
     char left[80], text[2048];
 
     for (const struct option *o = table; o && o->name; o++) {
+        const char *choices = options_choices(o);
+
         spell(left, sizeof(left), o);
-        snprintf(text, sizeof(text), "%s%s%s", o->help ? o->help : "",
-                 o->choices ? "\nOne of: " : "", o->choices ? o->choices : "");
+        snprintf(text, sizeof(text), "%s%s%s", o->help ? o->help : "", choices ? "\nOne of: " : "",
+                 choices ? choices : "");
         put_row(left, width, text);
     }
 }
@@ -162,15 +165,23 @@ static void put_examples(const char *examples)
     }
 }
 
+const char *command_description(const struct command *c, struct arena *a)
+{
+    return c->describe ? c->describe(a) : c->description;
+}
+
 void command_help(const struct command *c, bool brief)
 {
+    struct arena scratch = {0};
+
     printf("Usage: tidemark %s [OPTIONS]%s%s\n", c->name, *c->operands ? " " : "", c->operands);
     if (brief) {
         put_all_options(c);
         return;
     }
     putchar('\n');
-    put_paragraphs(c->description);
+    put_paragraphs(command_description(c, &scratch));
+    arena_free(&scratch);
     put_all_options(c);
     if (c->exits)
         put_exits(c->exits);
@@ -195,31 +206,47 @@ void command_overview(bool brief)
     if (brief)
         return;
     put_all_options(NULL);
-    puts("\nA first word that is none of these is the command to run. To run a program that\n"
-         "is called like one of them, write 'tidemark -- NAME'.\n"
-         "'tidemark help NAME' and 'tidemark NAME --help' tell more about each.");
+    puts("\nIf the first word is not one of these, it is the command to run. To run a\n"
+         "program that has one of these names, write 'tidemark -- NAME'.\n"
+         "'tidemark help NAME' and 'tidemark NAME --help' say more about each.");
     if (cmd_run.examples)
         put_examples(cmd_run.examples);
 }
 
-static const struct option options[] = {{0}};
+const struct option command_no_options[] = {{0}};
 
-static int run(int argc, char **argv, struct err *err)
+int command_tell(int argc, char **argv, void (*all)(void), void (*one)(const struct command *c),
+                 struct err *err)
 {
-    int operands = options_parse(options, argc, argv, true, err);
+    int operands = options_parse(command_no_options, argc, argv, true, err);
 
     if (operands < 0)
         return -1;
     if (operands > 1)
-        return err_code(err, EXIT_USAGE, "help takes one command, not %d", operands);
+        return err_code(err, EXIT_USAGE, "%s takes one command, not %d", argv[0], operands);
     if (operands == 0) {
-        command_overview(false);
+        all();
         return EXIT_OK;
     }
     if (!command_find(argv[1]))
-        return err_code(err, EXIT_USAGE, "'%s' is not a command of tidemark", argv[1]);
-    command_help(command_find(argv[1]), false);
+        return err_code(err, EXIT_USAGE, "tidemark has no command '%s'", argv[1]);
+    one(command_find(argv[1]));
     return EXIT_OK;
+}
+
+static void help_with_all(void)
+{
+    command_overview(false);
+}
+
+static void help_with_one(const struct command *c)
+{
+    command_help(c, false);
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    return command_tell(argc, argv, help_with_all, help_with_one, err);
 }
 
 static const struct command_exit exits[] = {
@@ -237,7 +264,7 @@ const struct command cmd_help = {
         "Shows what a command of tidemark does, which options it takes, how it exits, and "
         "examples. Without a command: what tidemark can do.",
     .examples = "tidemark help run\n    what can be measured, and how\n",
-    .options = options,
+    .options = command_no_options,
     .exits = exits,
     .run = run,
 };

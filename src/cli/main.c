@@ -3,17 +3,26 @@
  * The first word is a command of ours, or everything is `run`. Nothing is done before the command
  * starts: what it measures must not wait for us.
  */
+#include "base/count.h"
+#include "base/descriptor.h"
+#include "base/near.h"
 #include "cli/command.h"
+#include "devices/gauge_wire.h"
+#include "watch/limits.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 const struct command *const commands[] = {
-    &cmd_run,    &cmd_record, &cmd_attach,     &cmd_detach, &cmd_pause, &cmd_resume, &cmd_snapshot,
-    &cmd_report, &cmd_diff,   &cmd_completion, &cmd_man,    &cmd_help,  NULL,
+#define X(name) &cmd_##name,
+    COMMANDS(X)
+#undef X
+        NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -40,26 +49,6 @@ static void catch_broken_pipe(void)
         sigaction(SIGPIPE, &theirs, NULL);
 }
 
-/* A trace is mapped to be read: what somebody cuts off meanwhile cannot be read any more. */
-static void say_cut(int signal)
-{
-    static const char text[] =
-        "tidemark: the file became shorter while it was read; try again when "
-        "nobody writes to it\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-
-    (void)signal, (void)written;
-    _exit(EXIT_NO);
-}
-
-static void catch_cut_file(void)
-{
-    struct sigaction mine = {.sa_handler = say_cut}, theirs;
-
-    if (sigaction(SIGBUS, &mine, &theirs) == 0 && theirs.sa_handler == SIG_IGN)
-        sigaction(SIGBUS, &theirs, NULL);
-}
-
 /* A command that documents 125 passes its target's status on, and so fails with 125 itself. */
 static int own_failure(const struct command *c)
 {
@@ -69,7 +58,8 @@ static int own_failure(const struct command *c)
     return EXIT_NO;
 }
 
-/* What the options asked for instead of the command's work; c is NULL where no command was named. */
+/* What the options asked for instead of the command's work; c is NULL where no command was named.
+ */
 static int answer(const struct command *c, int code)
 {
     if (code == OPTIONS_VERSION)
@@ -83,16 +73,39 @@ static int answer(const struct command *c, int code)
     return EXIT_OK;
 }
 
+/* "tidemark reprot x" is taken for a command to run: one that is not there may be one of ours. */
+static void suggest_command(const char *word, struct err *err)
+{
+    struct near near = near_begin(word, strlen(word));
+    size_t used = strlen(err->text);
+
+    for (const struct command *const *c = commands; *c; c++)
+        near_offer(&near, (*c)->name);
+    if (near.guess)
+        snprintf(err->text + used, sizeof(err->text) - used, " (did you mean 'tidemark %s'?)",
+                 near.guess);
+}
+
 static int fail(const struct command *c, const struct err *err)
 {
     if (err->code < 0)
         return answer(c, err->code);
     fflush(stdout);
-    if (err->code == EXIT_USAGE)
+    if (err->code == EXIT_USAGE && !command_find(c->name))
+        fprintf(stderr, "%s: %s; see '%s --help'\n", c->name, err->text, c->name);
+    else if (err->code == EXIT_USAGE)
         fprintf(stderr, "tidemark: %s; see 'tidemark %s --help'\n", err->text, c->name);
     else
         fprintf(stderr, "tidemark: %s\n", err->text);
     return err->code ? err->code : EXIT_NO;
+}
+
+/* A pipe whose reader has seen enough: nobody is left to be told. */
+static bool reader_has_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
 static int finish(const struct command *c, int status)
@@ -102,9 +115,26 @@ static int finish(const struct command *c, int status)
     errno = 0;
     if (fflush(stdout) == 0 && !broken)
         return status;
+    if (reader_has_gone())
+        return own_failure(c) == EXIT_OWN ? status : 128 + SIGPIPE;
     fprintf(stderr, "tidemark: cannot write to standard output%s%s\n", errno ? ": " : "",
             errno ? strerror(errno) : "");
     return own_failure(c);
+}
+
+/* A link of such a name is that command: whatever its first word is, it is no command of ours. */
+static const struct command *linked(const char *name)
+{
+    static const struct {
+        const char *name;
+        const struct command *command;
+    } links[] = {{"peak-mem", &cmd_run}, {"mem-scan", &as_mem_scan}, {WIRE_PROGRAM, &as_gauge}};
+    const char *slash = name ? strrchr(name, '/') : NULL;
+
+    for (int i = 0; name && i < COUNT(links); i++)
+        if (strcmp(slash ? slash + 1 : name, links[i].name) == 0)
+            return links[i].command;
+    return NULL;
 }
 
 /* -h, --help, -V or --version in the place of a command; 0: none of them. */
@@ -117,31 +147,41 @@ static int asked_first(char *word)
     return options_parse(none, 2, words, false, &err) < 0 && err.code < 0 ? err.code : 0;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
-    const struct command *c;
+    const struct command *c = linked(argv[0]), *link = c;
     struct err err = {0};
+    bool implied;
     int status;
 
+    descriptor_fill_standard();
     catch_broken_pipe();
-    catch_cut_file();
     if (argc < 2) {
         fputs("Usage: tidemark [run] [OPTIONS] [--] COMMAND [ARGS...]\n"
               "       tidemark report [OPTIONS] FILE; see 'tidemark --help'\n",
               stderr);
         return EXIT_USAGE;
     }
-    status = asked_first(argv[1]);
+    status = link ? 0 : asked_first(argv[1]);
     if (status)
         return finish(NULL, answer(NULL, status));
-    c = command_find(argv[1]);
-    if (c) {
+    if (!link)
+        c = command_find(argv[1]);
+    implied = !c;
+    if (c && !link) {
         argc--;
         argv++;
     } else {
-        c = &cmd_run;
+        c = link ? link : &cmd_run;
         argv[0] = "run";
     }
     status = c->run(argc, argv, &err);
+    if (status < 0 && err.code == EXIT_ABSENT && implied)
+        suggest_command(argv[1], &err);
     return finish(c, status < 0 ? fail(c, &err) : status);
+}
+
+int main(int argc, char **argv)
+{
+    return limits_on_stack(work, argc, argv);
 }

@@ -42,16 +42,20 @@ static int write_special(const struct format *format, const struct answer *a, co
     return 0;
 }
 
-static mode_t mode_for(const struct stat *old)
+/* A report is for no more people than the traces that it is made from. */
+static mode_t mode_for(const struct stat *old, const char *const *traces)
 {
-    mode_t mask = umask(0);
+    mode_t mask = umask(0), mode = 0666 & ~mask;
+    struct stat trace;
 
     umask(mask);
-    return old ? old->st_mode & 07777 : 0666 & ~mask;
+    for (; *traces; traces++)
+        mode &= stat(*traces, &trace) == 0 ? trace.st_mode | 0600 : 0600;
+    return old ? old->st_mode & 07777 : mode;
 }
 
 static int write_beside(const struct format *format, const struct answer *a, const char *path,
-                        const struct stat *old, struct err *err)
+                        const struct stat *old, const char *const *traces, struct err *err)
 {
     char *temporary = arena_printf(a->arena, "%s.XXXXXX", path);
     int fd = mkostemp(temporary, O_CLOEXEC);
@@ -59,7 +63,7 @@ static int write_beside(const struct format *format, const struct answer *a, con
 
     if (fd < 0)
         return write_failed(path, err);
-    fchmod(fd, mode_for(old));
+    fchmod(fd, mode_for(old, traces));
     out = fdopen(fd, "w");
     if (!out)
         close(fd);
@@ -94,7 +98,7 @@ int output_write(const struct format *format, const struct answer *a, const char
         return 0;
     }
     if (stat(path, &old) != 0)
-        return write_beside(format, a, path, NULL, err);
+        return write_beside(format, a, path, NULL, traces, err);
     if (is_trace(&old, traces))
         return err_code(err, EXIT_USAGE, "'%s' is the trace itself; name another output", path);
     if (S_ISDIR(old.st_mode))
@@ -104,7 +108,7 @@ int output_write(const struct format *format, const struct answer *a, const char
     target = realpath(path, NULL); /* a link stays one: what it points to is replaced */
     if (!target)
         return write_failed(path, err);
-    result = write_beside(format, a, target, &old, err);
+    result = write_beside(format, a, target, &old, traces, err);
     free(target);
     return result;
 }

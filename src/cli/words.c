@@ -1,6 +1,8 @@
+/* words - see words.h. */
 #include "cli/words.h"
 
-#include <stdio.h>
+#include "platform/platform.h"
+
 #include <string.h>
 
 const char *words_joined(struct arena *a, char *const *words)
@@ -18,19 +20,11 @@ const char *words_joined(struct arena *a, char *const *words)
 
 const char *words_of(struct arena *a, int pid)
 {
-    char path[40], words[4096];
-    FILE *in;
-    size_t n;
+    char words[4096];
+    size_t n = proc_command(pid, words, sizeof(words));
 
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-    in = fopen(path, "re");
-    n = in ? fread(words, 1, sizeof(words) - 1, in) : 0;
-    if (in)
-        fclose(in);
-    while (n && !words[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (!words[i])
-            words[i] = ' ';
+    for (size_t k = 0; k < n; k++)
+        if (!words[k])
+            words[k] = ' ';
     return n ? arena_strndup(a, words, n) : arena_printf(a, "process %d", pid);
 }
