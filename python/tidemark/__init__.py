@@ -6,9 +6,10 @@ program.
 
     with tidemark.region("load"): ...     a named span; also as a decorator
     @tidemark.profile                     the report shows these functions alone
-    tidemark.step()                       an iteration ended: growth is told per step
+    tidemark.step()                       an iteration ended: `tidemark report FILE steps`
     tidemark.mark("warm", 3)              a named moment, with a number
-    tidemark.snapshot()                   a moment to ask for with `tidemark report --at`
+    with tidemark.label("phase", "fit"):  whose work it is: `tidemark report FILE --label phase=fit`
+    tidemark.snapshot("warm")             a moment to ask for with `tidemark report FILE --at warm`
     tidemark.pause(), tidemark.resume()   stop recording this process, and go on
     tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
     with tidemark.record("out.tide"): ... record this process itself, for as long
@@ -17,6 +18,7 @@ program.
 """
 
 from . import _recorder
+from ._label import label
 from ._recording import RecordingError, ToolNotFound, record
 from ._region import region
 
@@ -60,12 +62,6 @@ def step(name="step", number=None):
         return
     _steps += 1
     _recorder.api.step(_recorder.text(name), _steps if number is None else number)
-
-
-def label(key, value=None):
-    """From now on this thread works for key = value; None: no longer."""
-    if _recorder.api:
-        _recorder.api.label(_recorder.text(key), None if value is None else _recorder.text(value))
 
 
 def profile(function):

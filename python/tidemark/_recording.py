@@ -19,8 +19,8 @@ _BUSY = 1
 _REFUSALS = {  # enum tidemark_join_error
     1: "this process is already recorded",
     2: "the tool gave no ring that can be joined",
-    3: "the kernel lacks what is needed (Linux 4.14)",
-    4: "the ring cannot be opened, or another version of tidemark is in this process",
+    3: "the kernel is too old: Linux 4.14 is needed",
+    4: "the ring cannot be opened, or this process holds another version of tidemark",
     5: "there is no room in the ring",
 }
 
@@ -138,7 +138,7 @@ class record:
             self._end_tool()
 
     def _start_tool(self):
-        words = [find_tool(), "attach", "--self-loading", "-q", "-o", self.path, *self._options,
+        words = [find_tool(), "attach", "--self-loading", "-q", "--force", "-o", self.path, *self._options,
                  str(os.getpid())]
         try:
             # A session of its own: Ctrl-C is for us, and the trace is ended by us.
@@ -159,7 +159,7 @@ class record:
             raise RecordingError(f"{library} is older than this package: install both anew")
         refused = self._library.tidemark_join(ring)
         if refused:
-            raise RecordingError(_REFUSALS.get(refused, "the library of tidemark says no"))
+            raise RecordingError(_REFUSALS.get(refused, "the library of tidemark refuses, without a reason"))
         _recorder.api = api
 
     def _end_tool(self):
