@@ -54,4 +54,4 @@ fuzz:
 	@tools/fuzz $(FUZZ_SECONDS)
 
 clean:
-	@rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-race
+	@rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-race build-package dist
