@@ -11,6 +11,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("TIDEMARK_BUILD", "build")).resolve()
+# What the tool keeps from one recording to the next is not the business of who runs the tests.
+os.environ["XDG_CACHE_HOME"] = str(BUILD / "tests" / "cache")
 
 
 @pytest.fixture(scope="session")
@@ -65,17 +67,40 @@ def result(run):
 
 
 @pytest.fixture
+def sampled(tidemark):
+    """sampled(*args) -> what `run --json` says where the kernel gives no exit records: in a network of our own,
+    if it would give them"""
+
+    def call(*args, code=0):
+        words = [tidemark, "run", "-j", *map(os.fspath, args)]
+        test = subprocess.run([tidemark, "run", "-j", "-o", "/dev/stderr", "true"], check=True, capture_output=True)
+        if json.loads(test.stderr)["peak_method"] != "sampled":
+            words = ["unshare", "--net", *words]
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL)
+        assert done.returncode == code, done.stderr
+        told = json.loads(done.stdout)
+        assert told["peak_method"] == "sampled"
+        return told
+
+    return call
+
+
+@pytest.fixture
 def public(tidemark, target):
-    """public(*targets) -> a folder that everybody may read, with the tool and these targets"""
+    """public(*targets) -> a folder that everybody may read, with the tool (library: and what it puts into
+    programs) and these targets"""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemark-test-"))
     folder.chmod(0o755)
 
-    def call(*targets):
+    def call(*targets, library=False):
         shutil.copy(tidemark, folder / "tidemark")
+        if library:
+            shutil.copy(pathlib.Path(tidemark).parent / "libtidemark.so", folder)
         for name in targets:
-            shutil.copy(target(name), folder / name)
+            shutil.copy(target(name), folder / pathlib.Path(name).name)
         return folder
 
     yield call

@@ -36,7 +36,7 @@ def waits_of(trace, file):
 @pytest.mark.parametrize("how", ["sampled", "exact"])
 def test_causes_lines_and_times(run, tmp_path, python, how):
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", *(["--exact"] if how == "exact" else []), "-o", trace, python,
+    done = run("record", "-q", *(["--exact"] if how == "exact" else []), "-f", "-o", trace, python,
                script("waits.py"), timeout=180)
     assert done.returncode == 0, done.stderr
     truth, waits = json.loads(done.stdout), waits_of(trace, "waits.py")
@@ -58,7 +58,7 @@ threads = [threading.Thread(target=spin, args=(4_000_000,)) for _ in range(3)]
 for t in threads: t.start()
 for t in threads: t.join()
 """, encoding="utf-8")
-    done = run("record", "-q", "-o", trace, "/usr/bin/python3", program, timeout=180)
+    done = run("record", "-q", "-f", "-o", trace, "/usr/bin/python3", program, timeout=180)
     assert done.returncode == 0, done.stderr
     waits = waits_of(trace, "gil.py")
     gil = sum(s for (line, cause), s in waits.items() if cause == 5 and line in (5, 6))
@@ -83,7 +83,7 @@ for t in threads: t.start()
 for t in threads: t.join()
 print(sum(waited))
 """, encoding="utf-8")
-    done = run("record", "-q", "--cpu-only", "-o", trace, "/usr/bin/python3", program, timeout=180)
+    done = run("record", "-q", "--cpu-only", "-f", "-o", trace, "/usr/bin/python3", program, timeout=180)
     assert done.returncode == 0, done.stderr
     waits = waits_of(trace, "crowd.py")
     told = sum(s for (line, cause), s in waits.items() if line in range(5, 9))
@@ -101,7 +101,7 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """, encoding="utf-8")
-    done = run("record", "-q", "-o", trace, python, program, timeout=60)
+    done = run("record", "-q", "-f", "-o", trace, python, program, timeout=60)
     assert done.returncode == 0, done.stderr
     waits = waits_of(trace, "forks.py")
     assert sum(s for (line, cause), s in waits.items()

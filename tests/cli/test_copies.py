@@ -19,7 +19,7 @@ def record(run, tmp_path):
 
     def call(*words):
         trace = tmp_path / "t.tide"
-        done = run("record", "-q", "-o", trace, *words, timeout=180)
+        done = run("record", "-q", "-f", "-o", trace, *words, timeout=180)
         assert done.returncode == 0, done.stderr
         return done.stdout, trace
 

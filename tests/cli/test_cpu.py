@@ -22,7 +22,7 @@ def record(run, tmp_path):
     """record(*command, how=()) -> what the command did; its trace is t.tide"""
 
     def call(*command, how=()):
-        return run("record", "-q", "--cpu-interval", "4ms", *how, "-o", tmp_path / "t.tide",
+        return run("record", "-q", "--cpu-interval", "4ms", *how, "-f", "-o", tmp_path / "t.tide",
                    *command, timeout=180)
 
     return call
@@ -160,7 +160,7 @@ def test_an_old_kernel_ends_calls_for_samples(run, program, tmp_path, tidemark):
         pytest.skip("nothing runs on a kernel whose version is feigned")
     trace = tmp_path / "t.tide"
     for how, samples in (["-q"], False), ([], False), (["--cpu-interval", "10ms"], True):
-        done = subprocess.run([*old, tidemark, "record", *how, "-o", trace, program("burns")],
+        done = subprocess.run([*old, tidemark, "record", *how, "-f", "-o", trace, program("burns")],
                               capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0
         assert ("CPU time is not sampled: before Linux 5.9" in done.stderr) == (not how)
@@ -170,7 +170,7 @@ def test_an_old_kernel_ends_calls_for_samples(run, program, tmp_path, tidemark):
 
 def test_none_is_asked_for(record, run, program, tmp_path):
     trace = tmp_path / "t.tide"
-    run("record", "-q", "--no-cpu", "-o", trace, program("burns"), "masked")
+    run("record", "-q", "--no-cpu", "-f", "-o", trace, program("burns"), "masked")
     done = run("report", trace, "cpu")
     assert "holds no CPU samples" in done.stdout
 

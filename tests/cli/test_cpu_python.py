@@ -47,7 +47,7 @@ PROGRAM = """
 def test_each_function_and_what_it_does(run, tmp_path, python):
     (tmp_path / "phases.py").write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", "--cpu-only", "-o", trace, python, tmp_path / "phases.py",
+    done = run("record", "-q", "--cpu-only", "-f", "-o", trace, python, tmp_path / "phases.py",
                timeout=180)
     assert done.returncode == 0, done.stderr
     truth = {name: int(ns) for name, ns in re.findall(r"^(\w+) (\d+)$", done.stdout, re.M)}
@@ -56,9 +56,42 @@ def test_each_function_and_what_it_does(run, tmp_path, python):
     functions = {row["function"].split(" (")[0]: row
                  for row in json.loads(said.stdout)["tables"]["functions"]["rows"]
                  if row["module"] is None}
-    for name, sort in (("loop", "python"), ("digest", "native"), ("order", "native"),
+    for name, kind in (("loop", "python"), ("digest", "native"), ("order", "native"),
                        ("zeros", "system")):
         row = functions[name]
         assert abs(row["total"] - truth[name]) / whole * 100 < POINTS, name
-        assert row[sort] > 0.7 * row["total"], name
+        assert row[kind] > 0.7 * row["total"], name
     assert functions["loop"]["self"] > 0.7 * functions["loop"]["total"]
+
+
+SAME = """
+    import time
+
+    def operator(x):
+        x + x
+
+    def method(x):
+        x.__add__(x)
+
+    def repeat(x):
+        b"x" * len(x)
+
+    X = bytes(1 << 20)
+    for function in (operator, method, repeat):
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.4:
+            function(X)
+"""
+
+
+@every_python
+def test_the_same_native_code_is_native_however_python_calls_it(run, tmp_path, python):
+    (tmp_path / "same.py").write_text(textwrap.dedent(SAME), encoding="utf-8")
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "--cpu-only", "-o", trace, python, tmp_path / "same.py", timeout=180)
+    assert done.returncode == 0, done.stderr
+    said = run("report", trace, "functions", "-f", "json", timeout=180)
+    rows = {r["function"]: r for r in json.loads(said.stdout)["tables"]["functions"]["rows"]}
+    for name in ("operator", "method", "repeat"):
+        row = rows[name]
+        assert row["python"] < 0.15 * (row["cpu"] - row["system"]) + 10e6, name

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 MIB = 1 << 20
+MAPPED, UNMAPPED = 16 * 4096, 4096  # by main itself, in both
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_two_builds_are_matched_by_names(diff, traces):
     assert (parse["peak_change"], parse["leaked_change"]) == (0, 90 * 64)
     assert (parse["leaked_a"], parse["leaked_b"]) == (640, 6400)
     assert totals["peak_change"] == MIB - 5000
-    assert totals["allocated_a"] == 2 * MIB + 10000 + 6400 + 500
+    assert totals["allocated_a"] == 2 * MIB + 10000 + 6400 + 500 + MAPPED
     assert totals["leaked_change"] == 90 * 64
     assert all(row["error"] is None for row in rows)
 
@@ -75,10 +76,11 @@ def test_two_moments_of_one_trace(diff, traces):
     assert {r["site"].split()[0]: r["live_change"] for r in rows} == {
         "inflate": 2 * MIB,
         "parse": 6400,
+        "main": MAPPED - UNMAPPED,
     }
-    assert (totals["live_a"], totals["live_b"]) == (10000, 2 * MIB + 16400)
+    assert (totals["live_a"], totals["live_b"]) == (10000, 2 * MIB + 16400 + MAPPED - UNMAPPED)
     totals, rows = diff(traces[0], "--from", "50%")
-    assert totals["live_b"] == 640 + 500
+    assert totals["live_b"] == 640 + 500 + MAPPED - UNMAPPED
     assert rows[0]["live_change"] == -2 * MIB
 
 
@@ -129,3 +131,76 @@ def test_traces_that_cannot_be_compared(run, traces, tmp_path):
     assert run("run", "-q", "--record", seen, "true").returncode == 0
     done = run("diff", traces[0], seen)
     assert done.returncode == 1 and "the second trace holds no allocations" in done.stderr
+
+
+BEFORE = """\
+import time
+def work(n):
+    total = 0
+    for i in range(n):
+        total += i * i % 7  # work
+    return total
+def same():
+    return sum(i for i in range(1000000))  # same
+def rest(s):
+    time.sleep(s)  # rest
+work({n}); same(); rest({s})
+"""
+
+
+@pytest.fixture(scope="module")
+def timed(tidemark, tmp_path_factory):
+    """Two versions of a program: one line of the second takes eight times as long, and one waits longer."""
+    traces = []
+    for name, n, s, more in (("old", 1000000, 0.1, ""), ("new", 8000000, 1.5, "# a line more\n")):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "app.py").write_text(more + BEFORE.format(n=n, s=s))
+        subprocess.run([tidemark, "record", "-q", "-o", folder / "t.tide", "/usr/bin/python3",
+                        folder / "app.py"], check=True, timeout=120)
+        traces.append(folder / "t.tide")
+    return traces
+
+
+def compared(run, *arguments):
+    done = run("diff", "-f", "json", *arguments)
+    assert done.returncode == 0, done.stderr
+    tables = json.loads(done.stdout)["tables"]
+    lines = {row["text"].split("# ")[1]: row for row in tables["lines"]["rows"]
+             if row["text"] and "# " in row["text"]}
+    return tables["totals"]["values"], lines
+
+
+def test_the_line_that_became_slower_is_named_with_its_error(run, timed):
+    totals, lines = compared(run, *timed)
+    assert totals["cpu_change"] == totals["cpu_b"] - totals["cpu_a"] > 0
+    work = lines["work"]
+    assert work["verdict"] == "slower" and (work["line_a"], work["line_b"]) == (5, 6)
+    assert work["cpu_change"] == work["cpu_b"] - work["cpu_a"] > 2 * work["cpu_error"] > 0
+    assert lines["rest"]["verdict"].endswith("waits longer")
+    assert lines["rest"]["waiting_change"] > 2 * lines["rest"]["waiting_error"]
+    _, lines = compared(run, *reversed(timed))
+    assert lines["work"]["verdict"] == "faster" and lines["rest"]["verdict"].endswith("waits less")
+
+
+def test_a_run_compared_with_itself_has_no_verdict(run, timed):
+    totals, lines = compared(run, timed[0], timed[0])
+    assert totals["cpu_change"] == totals["waiting_change"] == 0
+    assert {row["verdict"] for row in lines.values()} == {"unclear"}
+
+
+def test_lines_are_sorted_by_what_is_asked_for(run, timed):
+    for by, column in (("cpu", "cpu_change"), ("waiting", "waiting_change")):
+        done = run("diff", "-f", "csv", *timed, "--by", by)
+        table = done.stdout.split("# lines\n")[1].split("\n\n")[0]
+        rows = [row for row in csv.DictReader(io.StringIO(table)) if row["function"]]
+        changes = [abs(int(row[column])) for row in rows]
+        assert changes == sorted(changes, reverse=True) and len(changes) > 1
+
+
+def test_recordings_of_time_alone_are_compared(run, tmp_path):
+    for name in ("a.tide", "b.tide"):
+        run("record", "-q", "--cpu-only", "-o", tmp_path / name, "/usr/bin/python3", "-c",
+            "sum(i for i in range(3000000))")
+    done = run("diff", tmp_path / "a.tide", tmp_path / "b.tide")
+    assert done.returncode == 0, done.stderr
+    assert "cpu change" in done.stdout

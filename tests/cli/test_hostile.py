@@ -13,7 +13,7 @@ GIB = 1 << 30
 def trace(run, build, tmp_path):
     path = tmp_path / "t.tide"
     program = str(build / "tests" / "targets" / "record" / "crash")
-    assert run("record", "-q", "--no-names", "--exact", "-o", path, program, "exit").returncode == 0
+    assert run("record", "-q", "--no-names", "--exact", "-f", "-o", path, program, "exit").returncode == 0
     return path
 
 
@@ -52,7 +52,7 @@ def test_debuginfod_is_asked_only_on_request(run, build, tmp_path):
     bare = tmp_path / "bare"
     subprocess.run(["strip", "-o", bare, build / "tests" / "targets" / "record" / "crash"],
                    check=True)
-    words = ["record", "-q", "--exact", "-o", tmp_path / "t.tide"]
+    words = ["record", "-q", "--exact", "-f", "-o", tmp_path / "t.tide"]
     assert run(*words, bare, "exit", env=env).returncode == 0
     assert not asked.exists()
     assert run(*words, "--debuginfod", bare, "exit", env=env).returncode == 0

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 
 import pytest
 
@@ -19,7 +20,7 @@ def leaks(run, tmp_path):
 
     def call(how, *command):
         trace = tmp_path / "t.tide"
-        done = run("record", "-q", *how, "-o", trace, *command, timeout=180)
+        done = run("record", "-q", *how, "-f", "-o", trace, *command, timeout=180)
         assert done.returncode == 0, done.stderr
         said = run("report", trace, "leaks", "-f", "json")
         assert said.returncode == 0, said.stderr
@@ -55,17 +56,17 @@ def check_leak(rows, site, kept, exact):
 def odd_leaks(run, trace):
     """What the summary says of leaks."""
     said = json.loads(run("report", trace, "summary", "-f", "json").stdout)
-    return [r["what"] for r in said["tables"]["odd"]["rows"] if r["look_at"] == "leaks"]
+    return [r["what"] for r in said["tables"]["findings"]["rows"] if r["look_at"] == "leaks"]
 
 
 def check_summary(run, trace, facts, rows):
     """It says what the question says."""
     (said,) = odd_leaks(run, trace)
     size = said.split(" of what was alive")[0]
-    assert said.startswith(f"{size} of what was alive at the end still grew "
-                           f"({facts['growing_stacks']} stack")
+    assert said.startswith(f"{size} of what was alive at the end still grew, most of it from ")
     assert float(size.split()[0]) == pytest.approx(facts["growing"] / MIB, abs=0.06)
-    assert f"most of it from {rows[0]['site']}, by " in said
+    function, place = rows[0]["site"].split(" (")
+    assert f"most of it from {function} ({place.rsplit('/', 1)[-1]}, by " in said
 
 
 @HOW
@@ -122,13 +123,15 @@ def test_a_cache_of_python(leaks, run, how):
     line = f"leaky.py:{line_of('leaky.py', 'KEEP')}"
     found = [r for r in rows if line in r["site"] and r["bytes"] > MIB]
     assert sum(r["bytes"] for r in found) == pytest.approx(kept, rel=0.05 if how else 0.5)
-    assert {r["trend"] for r in found} == {"grew once"}
+    # of the small ones, which are objects and not what they hold, there may be a sample or two
+    assert {r["trend"] for r in found if r["bytes"] > 4 * MIB} == {"grew once"}
+    assert {r["trend"] for r in found} <= {"grew once", "unclear"}
     assert not growing(rows) and odd_leaks(run, trace) == []
 
 
 def test_text_and_csv(leaks, target, run):
     _, _, rows, trace = leaks(["--exact"], target("record/leaky"), "leak")
-    text = run("report", trace, "leaks").stdout
+    text = run("report", trace, "leaks", env={**os.environ, "COLUMNS": "180"}).stdout
     assert "growing" in text and "keep" in text and "median age  oldest age" in text
     table = run("report", trace, "leaks", "-f", "csv").stdout
     table = table[table.index("bytes,percent"):].split("\n\n")[0]

@@ -20,7 +20,7 @@ def record(run, tmp_path):
 
     def call(*command, how=("--exact",), **kw):
         trace = tmp_path / "t.tide"
-        done = run("record", "-q", *how, "-o", trace, *command, timeout=180, **kw)
+        done = run("record", "-q", *how, "-f", "-o", trace, *command, timeout=180, **kw)
         assert done.returncode == 0, done.stderr
         return trace
 

@@ -229,6 +229,6 @@ def test_what_is_refused(cells, tmp_path):
 
 def test_a_kernel_that_is_recorded(cells, tidemark, tmp_path):
     _, out = cells("%load_ext tidemark", "%%tidemark\n6 * 7",
-                   before=[tidemark, "record", "-q", "-o", tmp_path / "all.tide"])
+                   before=[tidemark, "record", "-q", "-f", "-o", tmp_path / "all.tide"])
     assert value(out) == ["42"]
     assert "is recorded already; a region is marked" in said(out)

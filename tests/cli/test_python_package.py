@@ -27,7 +27,7 @@ def told(run, tmp_path):
     def call(code, *how, status=0):
         script, trace = tmp_path / "program.py", tmp_path / "t.tide"
         script.write_text(code, encoding="utf-8")
-        done = run("record", "-q", *how, "-o", trace, PYTHON, script, env=environment(), timeout=120)
+        done = run("record", "-q", *how, "-f", "-o", trace, PYTHON, script, env=environment(), timeout=120)
         assert done.returncode == status, done.stderr
         return list(TIDE["read"](trace.read_bytes()))
 
@@ -156,7 +156,7 @@ tidemark.label("tenant", "blue")
 tidemark.snapshot("before")
 """)
     names = names_of(records)
-    marks = [(r["sort"], names[r["name"]], r.get("value")) for r in records if r["kind"] == "MARK"]
+    marks = [(r["mark_kind"], names[r["name"]], r.get("value")) for r in records if r["kind"] == "MARK"]
     assert (0, "warm", 7) in marks
     assert [m[1:] for m in marks if m[0] == 1] == [("step", 1), ("step", 2), ("step", 3),
                                                    ("epoch", 41)]
@@ -218,7 +218,7 @@ def test_it_installs(wheel, tmp_path, python):
 
 def regions(run, tmp_path, *how):
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", *how, "-o", trace, PYTHON, script("spans.py"), env=environment(),
+    done = run("record", "-q", *how, "-f", "-o", trace, PYTHON, script("spans.py"), env=environment(),
                timeout=120)
     assert done.returncode == 0, done.stderr
     said = run("report", trace, "regions", "-f", "json")
@@ -247,6 +247,6 @@ def test_a_report_over_regions(run, tmp_path):
 
 def test_regions_of_a_program_that_named_none(run, tmp_path):
     trace = tmp_path / "t.tide"
-    run("record", "-q", "-o", trace, "true")
+    run("record", "-q", "-f", "-o", trace, "true")
     said = run("report", trace, "regions")
     assert said.returncode == 0 and "named no regions" in said.stdout

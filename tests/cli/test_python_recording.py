@@ -125,7 +125,7 @@ with tidemark.record("inner.tide") as r:
 with tidemark.region("after"):
     pass
 """
-    done = program(code, before=[tidemark, "record", "-q", "-o", tmp_path / "outer.tide"])
+    done = program(code, before=[tidemark, "record", "-q", "-f", "-o", tmp_path / "outer.tide"])
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "inner.tide").exists()
     names, records = names_of(tmp_path / "outer.tide")
@@ -193,7 +193,7 @@ def refused(program, code, words, **env):
 def test_what_cannot_be(program, tmp_path):
     refused(program, "'t.tide'", "$TIDEMARK is '/nowhere', which is no program", TIDEMARK="/nowhere")
     refused(program, "'/nowhere/t.tide'", "/nowhere/t.tide")
-    refused(program, "'t.tide', sample='3'", "out of range")
+    refused(program, "'t.tide', sample='3'", "is too small")
     refused(program, "'t.tide', nonsense=True", "nonsense")
     assert not list(tmp_path.glob("*.tide"))
 

@@ -35,7 +35,7 @@ def holders(run, build, tmp_path):
 
     def call(*command):
         trace = tmp_path / "t.tide"
-        done = run("record", "-q", "--no-names", "--exact", "-o", trace, *command, timeout=180)
+        done = run("record", "-q", "--no-names", "--exact", "-f", "-o", trace, *command, timeout=180)
         assert done.returncode == 0, done.stderr
         said = run("report", trace, "processes", "-f", "json", timeout=60)
         assert said.returncode == 0, said.stderr
@@ -66,7 +66,7 @@ def test_every_process_is_there(holders, python, way):
 def test_sampled_children(run, tmp_path, way):
     python = pythons()[0]
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", "--no-names", "--sample", "64KiB", "-o", trace, python,
+    done = run("record", "-q", "--no-names", "--sample", "64KiB", "-f", "-o", trace, python,
                script("trees.py"), way, timeout=180)
     assert done.returncode == 0, done.stderr
     said = json.loads(run("report", trace, "sites", "--limit", "10000", "-f", "json").stdout)
@@ -85,7 +85,7 @@ def test_killed_at_any_moment(start, run, tmp_path):
             "while True:\n    x = [bytes(5000) for i in range(1000)]\n")
     for i in range(6):
         trace = tmp_path / f"{i}.tide"
-        p = start("record", "-q", "--no-names", *(["--exact"] if i % 2 else []), "-o", trace,
+        p = start("record", "-q", "--no-names", *(["--exact"] if i % 2 else []), "-f", "-o", trace,
                   pythons()[0], "-c", code)
         pid = int(p.out.find(rb"go (\d+)\n")[1])
         time.sleep(chance.random() / 5)
@@ -109,7 +109,7 @@ def same(run, tmp_path):
         plain = subprocess.run([python, script(name), *args], capture_output=True, text=True,
                                check=False, timeout=120)
         trace = tmp_path / f"{name}.tide"
-        done = run("record", "-q", "--no-names", *how, "-o", trace, python, script(name), *args,
+        done = run("record", "-q", "--no-names", *how, "-f", "-o", trace, python, script(name), *args,
                    timeout=180)
         status = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
         assert (done.returncode, done.stdout) == (status, plain.stdout)

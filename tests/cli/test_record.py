@@ -1,11 +1,13 @@
 """`tidemark record` against programs whose allocations are known to the byte, and real ones."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -24,7 +26,7 @@ def record(run, build, tmp_path, sanitized):
 
     def once(command, how, status):
         trace = tmp_path / "t.tide"
-        done = run("record", "-q", "--no-names", *how, "-o", trace, *command, timeout=180)
+        done = run("record", "-q", "--no-names", *how, "-f", "-o", trace, *command, timeout=180)
         assert done.returncode == status, done.stderr
         said = subprocess.run([build / "tests" / "unit" / "heap_totals", trace], check=True,
                               capture_output=True, text=True, timeout=60)
@@ -80,12 +82,12 @@ def test_forks_of_a_threaded_program(record, program):
 
 def test_blocks_of_the_parent(run, program, tmp_path):
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", *EXACT, "-o", trace, program("heirs"))
+    done = run("record", "-q", *EXACT, "-f", "-o", trace, program("heirs"))
     assert done.returncode == 0, done.stderr
     said = json.loads(run("report", trace, "summary", "-f", "json").stdout)["tables"]
     facts = said["facts"]["values"]
     assert (facts["frees_of_inherited_blocks"], facts["unknown_frees"]) == (100, 0)
-    assert said["odd"]["rows"] == []
+    assert said["findings"]["rows"] == []
     said = json.loads(run("report", trace, "processes", "-f", "json").stdout)["tables"]
     rows = said["processes"]["rows"]
     assert sorted(r["frees_of_inherited_blocks"] for r in rows) == [0, 100]
@@ -178,7 +180,7 @@ def test_a_program_that_allocates_fast_is_sampled_less_often(record):
 @pytest.mark.parametrize("how", [EXACT, ("--sample", "16KiB")])
 def test_what_is_temporary(run, program, tmp_path, how):
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", *how, "-o", trace, program("fleeting"), "100000")
+    done = run("record", "-q", *how, "-f", "-o", trace, program("fleeting"), "100000")
     assert done.returncode == 0, done.stderr
     said = json.loads(run("report", trace, "summary", "-f", "json").stdout)
     facts = said["tables"]["facts"]["values"]
@@ -193,7 +195,7 @@ def test_what_is_temporary_in_python(run, tmp_path):
     said = []
     for how in (EXACT, ("--sample", "16KiB")):
         trace = tmp_path / "t.tide"
-        done = run("record", "-q", *how, "-o", trace, "/usr/bin/python3", "-c", code)
+        done = run("record", "-q", *how, "-f", "-o", trace, "/usr/bin/python3", "-c", code)
         assert done.returncode == 0, done.stderr
         answer = json.loads(run("report", trace, "summary", "-f", "json").stdout)
         said.append(answer["tables"]["facts"]["values"])
@@ -226,7 +228,7 @@ def test_output_and_status_are_the_programs_own(run, tmp_path, command, how):
         pytest.skip(f"{command[0]} is not installed")
     plain = subprocess.run(command, capture_output=True, text=True, check=False,
                            stdin=subprocess.DEVNULL)
-    done = run("record", "-q", *how, "-o", tmp_path / "t.tide", *command)
+    done = run("record", "-q", *how, "-f", "-o", tmp_path / "t.tide", *command)
     assert done.returncode == plain.returncode
     assert (done.stdout, done.stderr) == (plain.stdout, plain.stderr)
 
@@ -236,7 +238,7 @@ def test_names_are_in_the_trace(run, program, tmp_path):
     copy = tmp_path / "deep"
     shutil.copy(program("deep"), copy)
     trace = tmp_path / "t.tide"
-    assert run("record", "-q", "--exact", "-o", trace, copy, "20").returncode == 0
+    assert run("record", "-q", "--exact", "-f", "-o", trace, copy, "20").returncode == 0
     copy.unlink()
     told = run("report", trace, "sites", "-f", "json").stdout
     assert "deep.c" in told and '"down' in told
@@ -256,7 +258,7 @@ def test_stacks_are_those_of_libunwind(build, tmp_path, command):
     shutil.copy(build / "tidemark", tmp_path / "tidemark")
     shutil.copy(library, tmp_path / "libtidemark.so")
     done = subprocess.run([tmp_path / "tidemark", "record", "-q", "--native", "--no-names", "--exact",
-                           "-o", tmp_path / "t.tide", *command], capture_output=True, text=True,
+                           "-f", "-o", tmp_path / "t.tide", *command], capture_output=True, text=True,
                           check=True, timeout=300)
     counts = re.findall(r"XCHECK pid \d+ all (\d+) memo-bad (\d+) walk-bad (\d+)", done.stderr)
     assert counts, done.stderr[-2000:]
@@ -265,14 +267,75 @@ def test_stacks_are_those_of_libunwind(build, tmp_path, command):
     assert sum(int(stacks) for stacks, _, _ in counts) > 1000
 
 
+MANY_KINDS_OF_FRAMES = """
+import asyncio, json, threading
+def numbers(n):
+    for i in range(n):
+        try:
+            yield [i] * 3
+        finally:
+            str(i)
+def through(n):
+    yield from numbers(n)
+class Key:
+    def __init__(self, x):
+        self.x = [x]
+    def __lt__(self, other):
+        return len(str(self.x)) < len(str(other.x))
+    def __del__(self):
+        str(self.x)
+def deep(n):
+    kept = [n] * 2
+    return deep(n - 1) if n else sorted([Key(i) for i in range(5)])
+def raising(n):
+    try:
+        if not n:
+            raise ValueError(str(n))
+        raising(n - 1)
+    except ValueError as error:
+        kept = [error]
+        if n < 5:
+            raise
+async def wait(n):
+    await asyncio.sleep(0)
+    return await wait(n - 1) if n else [n] * 3
+def work(main=False):
+    for i in range(12):
+        list(through(5)), deep(i), raising(i + 5)
+        exec(compile("def f(x):\\n" + "\\n" * (i % 3) + " return [x]\\nf(3)\\nf(4)", "<s>", "exec"), {})
+        json.loads(json.dumps({"a": [1, {"b": i}]}))
+        list(map(lambda x: [x], range(4)))
+        if main:
+            asyncio.run(wait(5))
+    deep(300)
+threads = [threading.Thread(target=work) for _ in range(2)]
+[t.start() for t in threads], work(True), [t.join() for t in threads]
+"""
+
+
+def test_stacks_with_python_are_those_of_a_fresh_look(build, tmp_path):
+    """What the memo knows again, and what is compared with the last stack, is as if nothing was known."""
+    library = build / "tests" / "unit" / "libxcheck.so"
+    if not library.exists():
+        pytest.skip("libunwind is not installed")
+    shutil.copy(build / "tidemark", tmp_path / "tidemark")
+    shutil.copy(library, tmp_path / "libtidemark.so")
+    done = subprocess.run([tmp_path / "tidemark", "record", "-q", "--no-names", "--exact", "-f", "-o",
+                           tmp_path / "t.tide", sys.executable, "-c", MANY_KINDS_OF_FRAMES],
+                          capture_output=True, text=True, check=True, timeout=300)
+    counts = re.findall(r"XCHECK pid \d+ python (\d+) python-bad (\d+)", done.stderr)
+    assert counts and int(counts[0][0]) > 1000, done.stderr[-2000:]
+    assert [int(bad) for _, bad in counts] == [0] * len(counts), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("how, allocations", [(EXACT, "exactly"), ((), "sampled")])
 def test_the_mode_names_both(run, program, tmp_path, how, allocations):
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", *how, "-o", trace, program("family"))
+    done = run("record", "-q", *how, "-f", "-o", trace, program("family"))
     assert done.returncode == 0, done.stderr
     said = json.loads(run("report", trace, "summary", "-f", "json").stdout)
-    assert said["tables"]["facts"]["values"]["mode"] == (
-        f"processes sampled, CPU time sampled, allocations {allocations}")
+    mode = said["tables"]["facts"]["values"]["mode"].replace(" and by taskstats", "")  # where it is allowed
+    assert mode == f"processes sampled, CPU time sampled, allocations {allocations}"
     assert said["coverage"]["how"] == allocations
 
 
@@ -282,7 +345,7 @@ def test_questions_agree(run, tmp_path):
     code = "import threading as t\nk = []\n" \
            "def f():\n for i in range(20000): k.append(bytearray(i % 300))\n" \
            "for x in [t.Thread(target=f), t.Thread(target=f)]: x.start(); x.join()\n"
-    done = run("record", "-q", *EXACT, "-o", trace, "sh", "-c", 'ls / >&2; "$0" -c "$1"',
+    done = run("record", "-q", *EXACT, "-f", "-o", trace, "sh", "-c", 'ls / >&2; "$0" -c "$1"',
                "/usr/bin/python3", code)
     assert done.returncode == 0, done.stderr
 
@@ -307,14 +370,14 @@ def test_questions_agree(run, tmp_path):
     assert total(ask("threads")[1], "cpu") == lines["cpu"]
     assert total(ask("peak")[1], "bytes") == whole["peak_heap"]
     assert total(ask("processes")[1], "heap_allocated") == whole["heap_allocated"]
-    text = run("report", trace, "lines").stdout
+    text = run("report", trace, "lines", env={**os.environ, "COLUMNS": "160"}).stdout
     elsewhere = text[text.index("\nelsewhere\n"):text.index("\nfunctions\n")]
     assert " (native code without a line of the program)\n" in elsewhere
 
 
 def test_a_static_program_runs_and_is_named(run, target, tmp_path):
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", "-o", trace, "sh", "-c", f"{target('static_nop')}; exit 4")
+    done = run("record", "-q", "-f", "-o", trace, "sh", "-c", f"{target('static_nop')}; exit 4")
     assert done.returncode == 4
     assert run("report", trace).returncode == 0
 
@@ -331,16 +394,19 @@ def test_what_cannot_be(run, tmp_path, words, code):
 
 
 def test_two_recordings_into_one_file(run, build, tmp_path):
-    """The first goes on; the second says so and starts nothing."""
+    """The first keeps it; the others take the next names, say so, and their commands run."""
     trace, begun = tmp_path / "t.tide", tmp_path / "begun"
-    with subprocess.Popen([build / "tidemark", "record", "-q", "-o", trace, "sh", "-c",
+    with subprocess.Popen([build / "tidemark", "record", "-q", "-f", "-o", trace, "sh", "-c",
                            f"touch {begun}; read x"], stdin=subprocess.PIPE) as first:
         while not begun.exists():
             assert first.poll() is None
-        for how in (("record", "-q", "-o", trace), ("run", "--record", trace)):
-            done = run(*how, "touch", tmp_path / "second")
-            assert done.returncode == 125 and not (tmp_path / "second").exists()
-            assert done.stderr == f"tidemark: cannot write '{trace}': another recording is writing it\n"
+        for number, how in ((2, ("record", "-q", "-f", "-o", trace)), (3, ("run", "-f", "--record", trace))):
+            done, other = run(*how, "touch", tmp_path / "second"), tmp_path / f"t.{number}.tide"
+            assert done.returncode == 0 and (tmp_path / "second").exists()
+            (tmp_path / "second").unlink()
+            assert done.stderr == (f"tidemark: '{trace}' is being written by another recording; "
+                                   f"this recording goes to '{other}'\n")
+            assert "touch" in run("report", other).stdout
         first.communicate(b"\n", timeout=60)
     assert "exited with" in run("report", trace).stdout
-    assert run("record", "-q", "-o", trace, "true").returncode == 0
+    assert run("record", "-q", "-f", "-o", trace, "true").returncode == 0

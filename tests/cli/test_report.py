@@ -10,9 +10,10 @@ import re
 import struct
 import subprocess
 import termios
-import time
 
 import pytest
+
+from running import PATIENCE, until
 
 MIB = 1 << 20
 QUARTER = MIB // 4
@@ -118,6 +119,7 @@ def test_summary_facts(tables):
         "machine_name": "tide",
         "machine_kernel": "6.1",
         "samples": 4,
+        "samples_late": 0,
         "interval": 100 * MS,
         "mode": "processes sampled",
         "recorded_by": "9.8.7",
@@ -180,11 +182,11 @@ def test_summary_text(report):
     text = report("full", env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80"}).stdout
     lines = text.splitlines()
     assert lines[0].startswith("This trace is not whole: 1 loss recorded")
-    assert re.search(r"^peak rss +between 66\.2 MiB and 75\.8 MiB$", text, re.M)
+    assert re.search(r"^peak rss +66\.2 MiB or more, at most 75\.8 MiB$", text, re.M)
     assert re.search(r"^minor faults +1,234,567$", text, re.M)
-    assert re.search(r"^make +100 +10\.8 MiB", text, re.M)
-    assert re.search(r"^├─ cc +101 +60\.0 MiB", text, re.M)
-    assert re.search(r"^└─ ld +102 +7\.0 MiB +40 ms +250 ms +450 ms +killed by", text, re.M)
+    assert re.search(r"^ *100 +10\.8 MiB .* make ", text, re.M)
+    assert re.search(r"^ *101 +60\.0 MiB .* ├─ cc ", text, re.M)
+    assert re.search(r"^ *102 +7\.0 MiB +40 ms +250 ms +450 ms +└─ ld +killed by", text, re.M)
     assert "rss: largest 66.2 MiB at 300 ms" in text
     assert "█" in text
     assert "\033" not in text
@@ -193,8 +195,8 @@ def test_summary_text(report):
 def test_text_without_utf8(report):
     text = report("full", env={**os.environ, "LC_ALL": "C", "COLUMNS": "80"}).stdout
     assert text.isascii()
-    assert re.search(r"^\|- cc ", text, re.M)
-    assert re.search(r"^`- ld ", text, re.M)
+    assert re.search(r" \|- cc ", text)
+    assert re.search(r" `- ld ", text)
 
 
 def test_exact_peak_is_called_exact(report):
@@ -244,11 +246,21 @@ def test_processes(report):
     assert rows[0]["parent_pid"] == ""
 
 
+def test_a_metric_without_a_column_of_its_own_is_shown_where_it_was_measured(run, tmp_path, tables):
+    trace = tmp_path / "t.tide"
+    program = f"x = b'x' * {64 << 20}; import time; time.sleep(0.5)"
+    assert run("run", "--record", trace, "--", "/usr/bin/python3", "-c", program).returncode == 0
+    table = json.loads(run("report", trace, "processes", "-f", "json").stdout)["tables"]["processes"]
+    row = table["rows"][0]
+    assert 64 << 20 < row["peak_rss_anon"] <= row["peak_rss"]
+    assert "peak_rss_anon" not in tables("exec", "processes")["tables"]["processes"]["rows"][0]
+
+
 def test_counters_go_on_over_exec(tables):
     first, second = tables("exec", "processes")["tables"]["processes"]["rows"]
     assert (first["cpu"], second["cpu"]) == (40 * MS, 30 * MS)
     assert (first["read_count"], second["read_count"]) == (10, 5)
-    assert first["ended"] == "went on by exec"
+    assert first["ended"] == "became another program (exec)"
     assert second["ended"] == "killed, out of memory"
     rows = tables("exec", "timeline")["tables"]["timeline"]["rows"]
     assert [r["cpu"] for r in rows] == [40 * MS, 70 * MS]
@@ -484,26 +496,32 @@ def test_report_agrees_with_run(run, target, tmp_path):
     assert all(value >= 0 for value in columns["vms_global_mb"])
 
 
+def ask_health(run, trace):
+    return json.loads(run("report", trace, "-f", "json").stdout)["health"]
+
+
 def test_report_while_recording(tidemark, run, tmp_path):
     trace = tmp_path / "run.tide"
-    command = [tidemark, "run", "-q", "--interval", "50ms", "--record", trace, "--", "sleep", "30"]
+    command = [tidemark, "run", "-q", "--interval", "50ms", "--record", trace, "--", "sleep", "600"]
+
+    def has_ten_samples():
+        done = run("report", trace, "-f", "json")
+        return done.returncode == 0 and facts(json.loads(done.stdout))["samples"] >= 10
+
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
         try:
-            deadline = time.monotonic() + 20
-            samples = 0
-            while samples < 10 and time.monotonic() < deadline:
-                time.sleep(0.2)
-                done = run("report", trace, "-f", "json")
-                if done.returncode == 0:
-                    samples = facts(json.loads(done.stdout))["samples"]
+            until(has_ten_samples, "ten samples in the trace")
             text = run("report", trace).stdout
         finally:
             child.terminate()
-            child.wait(timeout=20)
-    assert samples >= 10
-    assert text.startswith("This trace is not whole: it has no end: still being recorded")
+            child.wait(timeout=PATIENCE)
+    # The chunk that is just being written may be cut off as well.
+    assert re.match("This trace is not whole: (its last chunk is cut off; )?it has no end: still being "
+                    "recorded", " ".join(text.split()))
     assert "still running" in text
-    assert json.loads(run("report", trace, "-f", "json").stdout)["health"] is None
+    # Of a busy machine the finished trace says that samples came late, and nothing else.
+    assert re.fullmatch(r"This trace is not whole: 1 loss recorded: samples that could not be taken in "
+                        r"time( \(\d+\))?\.|None", str(ask_health(run, trace)))
 
 
 # ---- the command line
@@ -564,7 +582,7 @@ def test_full_disk(run, traces):
         ([], 2, "name the trace"),
         (["no-such.tide"], 1, "no-such.tide"),
         (["/dev/null"], 1, "/dev/null"),
-        (["TRACE", "weather"], 2, "processes, timeline, resources"),
+        (["TRACE", "weather"], 2, "processes, timeline, devices, resources"),
         (["TRACE", "-f", "xml"], 2, "resource-log"),
         (["TRACE", "timeline", "-f", "resource-log"], 2, "made for the question resources"),
         (["TRACE", "timeline", "more"], 2, "more"),

@@ -119,7 +119,8 @@ Performance:
 
 Exit Status: 3 \(failed\)
 
-{BOUND}(?:In the tree [^\n]+\n)?"""
+{BOUND}(?:In the tree [^\n]+\n)?
+(?:No accelerator was found|Device [^\0]*)\n"""
     found = re.fullmatch(shape, done.stdout)
     assert found, done.stdout
     assert found["pid"] == found["root"]
@@ -186,7 +187,7 @@ def test_emit_values(result):
     assert told["execution_time"] >= 0.3
     assert told["peak_rss_exact"] is True
     assert told["peak_rss_lower_bytes"] == told["peak_rss_bytes"] == told["peak_rss_upper_bytes"]
-    assert told["peak_method"] == "sampled" and told["peak_basis"]
+    assert told["peak_method"] in ("sampled", "taskstats") and told["peak_basis"]
     assert 0 < told["min_rss_bytes"] <= told["avg_rss_bytes"] <= told["peak_rss_bytes"]
     assert (told["peak_pss_bytes"], told["process_count"], told["outlived"]) == (None, 1, 0)
     assert told["alerts"] == []
@@ -326,10 +327,10 @@ def test_sizes_rejected(run, tmp_path, size):
 
 
 @pytest.mark.parametrize("size, over", [
-    ("15MiB", True), ("16000K", True), ("15.9m", True), ("16384KIB", True), (".016G", True),
-    ("0.001TB", False), ("32M", False), ("64000 kb", False), ("1T", False)])
+    ("63MiB", True), ("64000K", True), ("63.9m", True), ("65536KIB", True), (".0625G", True),
+    ("0.001TB", False), ("128M", False), ("256000 kb", False), ("1T", False)])
 def test_sizes_mean_what_they_say(result, target, size, over):
-    told = result("-t", size, target("spike"), "16", code=int(over))
+    told = result("-t", size, target("spike"), "64", code=int(over))
     assert told["threshold_exceeded"] is over
 
 
@@ -556,9 +557,9 @@ def test_comparison_csv_and_quiet(based, tmp_path):
 
 
 def test_regression_threshold(based, tmp_path, target):
-    """16 MiB and a little against 10 MiB: 60 % and a little more."""
-    write_baseline(tmp_path, 10 << 20)
-    words = ["--compare-baseline", "it", target("spike"), "16"]
+    """64 MiB and a little against 40 MiB: 60 % and a little more."""
+    write_baseline(tmp_path, 40 << 20)
+    words = ["--compare-baseline", "it", target("spike"), "64"]
     assert based("--regression-threshold", "50", *words).returncode == 1
     assert based("--regression-threshold", "200", *words).returncode == 0
     assert based("--regression-threshold=-90", *words).returncode == 1

@@ -77,7 +77,7 @@ def test_a_large_cut_chunk_is_read_in_part_by_both(tmp_path: Path) -> None:
     """Two blocks of zstd: the first one survives a cut in the second."""
     golden = ROOT / "tests" / "golden" / "ended.tide"
     header = golden.read_bytes()[:72]
-    record = bytes([20, 5, 2, 1, 0, 0])  # MARK 1 ns later: thread 1, sort 0, name 0
+    record = bytes([20, 5, 2, 1, 0, 0])  # MARK 1 ns later: thread 1, mark_kind 0, name 0
     raw = (record + bytes([7])) * 30000
     packed = subprocess.run(
         ["zstd", "-q", "-1", "--check", f"--stream-size={len(raw)}", "-c"],
@@ -163,7 +163,7 @@ def test_every_subject_is_described() -> None:
     [
         ("flavour", "flavour", "FRAME"),
         ("origin", "origin", "INFOS"),
-        ("mmap_sort", "sort", "MMAP"),
+        ("mmap_kind", "mmap_kind", "MMAP"),
         ("lost", "what", "LOSS"),
         ("born", "born", "PROCESS"),
         ("end", "end", "PROCESS_END"),

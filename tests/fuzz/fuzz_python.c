@@ -2,7 +2,7 @@
  * goes on for ever, no text leaves its room.
  */
 #include "python/linetable.h"
-#include "python/pyframes.h"
+#include "python/pytasks.h"
 #include "replay.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #define BASE ((uintptr_t)0x10000)
 #define STEPS 100
 #define ROOM 64
+#define TASKS 4
 
 struct image {
     const uint8_t *bytes;
@@ -40,6 +41,19 @@ static void look_at(const struct py_layout *l, const struct py_memory *m, const 
     py_text(l, m, c.name, text, ROOM);
 }
 
+/* As if the whole of it were a loop's frame, and then as if it were the set of all tasks. */
+static void look_at_tasks(const struct py_layout *l, const struct py_memory *m)
+{
+    struct py_loop loop = {0};
+    struct py_task tasks[TASKS];
+
+    py_loop_find(l, m, BASE, true, &loop);
+    loop.tasks = BASE;
+    for (loop.self = 0; loop.self <= BASE; loop.self += BASE)
+        if (py_tasks_read(l, m, &loop, tasks, TASKS) > TASKS)
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct image image = {data, size};
@@ -54,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (py_layout_find(&l, 0x03000000u | minor << 16, &m, BASE) != PY_LAYOUT_FOUND)
             continue;
         l.code_type = BASE;
+        look_at_tasks(&l, &m);
         if (!py_walk_start(&w, &l, &m, BASE))
             continue;
         for (int i = 0; i < STEPS && py_walk_next(&w, &f) == PY_FRAME; i++)

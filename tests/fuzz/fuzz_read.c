@@ -1,5 +1,7 @@
 /* fuzz_read - any bytes as a trace: no crash, no growth, and two readings agree. */
+#define REPLAY_MUTATE mutate_trace
 #include "mutate.h"
+#include "replay.h"
 
 #include "trace/batch.h"
 #include "trace/read.h"

@@ -3,7 +3,8 @@
  * The addresses asked are those around the entry point. With libFuzzer (-DFUZZ_ENGINE
  * -fsanitize=fuzzer), or a program that reads each file given as an argument.
  */
-#include "resolve/namer.h"
+#include "namer/indexer.h"
+#include "namer/namer.h"
 
 #include "replay.h"
 
@@ -31,6 +32,27 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
+/* All at once, as it is kept. */
+static void index_all(struct namer *n, const char *path, uint64_t entry)
+{
+    struct strings strings = {0};
+    struct resolved_name out[MOST];
+    struct indexed made;
+    struct sealed bytes;
+    struct index x;
+
+    if (!namer_index(n, path, NULL, true, 1, &made))
+        return;
+    sealed_of_memory(&bytes, made.bytes, made.size);
+    if (index_open(&x, &bytes, path, NULL, 1)) {
+        for (uint64_t at = entry - 128; at != entry + 256; at += 4) /* -1: the helper is asked */
+            demand(index_names(&x, &strings, at, out, MOST) <= MOST);
+        index_close(&x);
+    }
+    strings_free(&strings);
+    free(made.bytes);
+}
+
 static uint64_t ask_around(const char *path, uint64_t entry)
 {
     struct resolved_name out[MOST];
@@ -48,6 +70,7 @@ static uint64_t ask_around(const char *path, uint64_t entry)
         }
     }
     hash = mix_text(hash, namer_problem(n, path));
+    index_all(n, path, entry);
     namer_free(n);
     return hash;
 }

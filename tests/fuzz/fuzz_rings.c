@@ -7,8 +7,8 @@
  * ring is a page that must not be touched.
  */
 #include "base/memory.h"
+#include "collect/absorb.h"
 #include "replay.h"
-#include "watch/absorb.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -63,7 +63,9 @@ static void read_all(struct absorb *a, struct absorb_ring *rings, int from, int 
 static void demand_little(const struct absorb_process *p, size_t size)
 {
     if (p->blocks.mask > 256 + size || p->stacks.module_room > 64 + size ||
-        p->infos.room > 256 + size)
+        p->infos.room > 256 + size || p->regions.room > 64 + size ||
+        p->contexts.made_room > 64 + size || p->infos.within_room > 64 + size ||
+        p->text_bytes > 64 * size)
         abort();
 }
 
@@ -78,10 +80,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     a.store = store;
     a.silent = size % 2;
+    a.now_ns = size % 3 ? 0 : 1000000; /* else no time is too late */
     for (int i = 0; i < 2; i++)
         processes[i].file = memory_zeroed(1);
     processes[0].threaded = true;
     processes[1].stacks.parent = &processes[0].stacks;
+    processes[1].contexts.parent = &processes[0].contexts;
+    for (int i = 0; i < 2; i++)
+        processes[i].contexts.process = processes[i].number;
     for (int i = 0; i < RINGS; i++) {
         if (!words[i])
             words[i] = guarded_ring();
@@ -98,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < 2; i++)
         stackmap_process_free(&processes[i].stacks);
     stackmap_free(&a.stackmap);
+    intmap_free(&a.spaces.spaces);
     trace_store_close(store, &(struct err){0});
     for (int i = 0; i < RINGS; i++) {
         regions_free(&rings[i].regions);

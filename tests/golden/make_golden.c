@@ -86,6 +86,7 @@ static void make_kinds(void)
 {
     static const struct trace_pair pairs[] = {
         {METRIC_RSS, 4096}, {METRIC_CPU_NS, 123456789}, {1000, UINT64_MAX}};
+    static const struct trace_pair labels[] = {{1, 2}, {2, 1}};
     struct trace_store *s = begin("kinds");
     uint64_t name = text(s, "worker"), file = text(s, "/usr/lib/libm.so.6");
 
@@ -100,17 +101,27 @@ static void make_kinds(void)
     PUT(s, TRACE_FRAME, 0, NULL, 0, 1, 0, 1, 0x7f0000000123);
     PUT(s, TRACE_NAME, 0, NULL, 0, 1, 0, name, file, 42);
     PUT(s, TRACE_STACK, 0, NULL, 0, 1, 0, 1);
-    PUT(s, TRACE_ALLOC, 3500, NULL, 0, 1, 0x5500, 64, 1, 0, 1);
+    PUT(s, TRACE_ALLOC, 3500, NULL, 0, 1, 0x5500, 64, 1, 0, 1, 1);
     PUT(s, TRACE_FREE, 3400, NULL, 0, 1, 0x5500, 0); /* time may go back */
     PUT(s, TRACE_CPU, 3600, NULL, 0, 1, 1, 1000000, 0);
     PUT(s, TRACE_WAIT, 3700, NULL, 0, 1, 1, 2000000, 1);
     PUT(s, TRACE_REGION, 3800, NULL, 0, 1, 1, name, 0);
     PUT(s, TRACE_REGION_END, 3900, NULL, 0, 1, 1);
     PUT(s, TRACE_MARK, 4000, NULL, 0, 1, 0, name, 7);
+    PUT(s, TRACE_MARK, 4050, NULL, 0, 1, 1, name, 8, 4);
     PUT(s, TRACE_LABEL, 4100, NULL, 0, 1, name, name);
     PUT(s, TRACE_SOURCE, 0, "int main(void)", 14, file, 42);
     PUT(s, TRACE_LOSS, 4200, "ring full", 9, 1, 0, 3, 300);
     PUT(s, TRACE_ALERT, 4300, "rss above 1 GiB", 15, 1, METRIC_RSS, 1u << 30, (1u << 30) + 1);
+    PUT(s, TRACE_UNREACHED, 4350, NULL, 0, 1, 2, 30);
+    PUT(s, TRACE_CONTEXT, 0, labels, 2, 1, 1, 3);
+    PUT(s, TRACE_CONTEXT, 0, NULL, 0, 2, 1); /* step absent: it is not known */
+    PUT(s, TRACE_INFO_CONTEXT, 0, NULL, 0, 1, 1, 2, 5);
+    PUT(s, TRACE_SPACE, 0, NULL, 0, 1, name, TRACE_SPACE_PINNED);
+    PUT(s, TRACE_SPACE_ALLOC, 4360, NULL, 0, 1, 1, 2u << 20, 1, 1, name, 1, 0x7f0000200000);
+    PUT(s, TRACE_SPACE_FREE, 4370, NULL, 0, 1, 1, 1, 0);
+    PUT(s, TRACE_SPACE_FAILED, 4380, NULL, 0, 1, 1ull << 40, 1, 1, name, 2);
+    PUT(s, TRACE_LAUNCHES, 4390, NULL, 0, 1, 1, name, 1000);
     PUT(s, TRACE_THREAD_END, 4400, NULL, 0, 1);
     PUT(s, TRACE_PROCESS_END, 4500, NULL, 0, 1, TRACE_END_EXITED); /* status absent */
     end(s, "kinds");

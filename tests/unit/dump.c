@@ -26,13 +26,13 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_FRAME] = {"frame", "flavour", "process", "address"},
     [TRACE_NAME] = {"frame", "depth", "function", "file", "line"},
     [TRACE_STACK] = {"stack", "parent", "frame"},
-    [TRACE_ALLOC] = {"thread", "address", "bytes", "stack", "origin", "weight"},
+    [TRACE_ALLOC] = {"thread", "address", "bytes", "stack", "origin", "weight", "context"},
     [TRACE_FREE] = {"thread", "address", "origin", "later"},
-    [TRACE_CPU] = {"thread", "stack", "ns", "sort"},
+    [TRACE_CPU] = {"thread", "stack", "ns", "cpu_kind"},
     [TRACE_WAIT] = {"thread", "stack", "ns", "cause"},
     [TRACE_REGION] = {"thread", "region", "name", "parent"},
     [TRACE_REGION_END] = {"thread", "region"},
-    [TRACE_MARK] = {"thread", "sort", "name", "value"},
+    [TRACE_MARK] = {"thread", "mark_kind", "name", "value", "step"},
     [TRACE_LABEL] = {"thread", "key", "value"},
     [TRACE_SOURCE] = {"file", "line"},
     [TRACE_LOSS] = {"process", "what", "count", "bytes"},
@@ -40,9 +40,21 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_INFOS] = {"process", "first", "count"},
     [TRACE_BATCH] = {"process", "events", "span_ns"},
     [TRACE_MODULE] = {"module", "file", "build_id"},
-    [TRACE_MMAP] = {"thread", "address", "bytes", "stack", "protection", "sort"},
+    [TRACE_MMAP] = {"thread", "address", "bytes", "stack", "protection", "mmap_kind", "object",
+                    "context"},
     [TRACE_MUNMAP] = {"thread", "address", "bytes"},
     [TRACE_STACKS] = {"first", "count"},
+    [TRACE_COPY] = {"thread", "stack", "bytes", "weight"},
+    [TRACE_UNREACHED] = {"process", "info", "blocks"},
+    [TRACE_CONTEXT] = {"context", "process", "step"},
+    [TRACE_INFO_CONTEXT] = {"process", "context", "first", "count"},
+    [TRACE_RESIDENT] = {"process", "address", "bytes", "resident", "stack", "memory"},
+    [TRACE_SPACE] = {"space", "name", "space_kind"},
+    [TRACE_SPACE_ALLOC] = {"thread", "block", "bytes", "stack", "space", "call", "context",
+                           "address"},
+    [TRACE_SPACE_FREE] = {"thread", "block", "space", "later"},
+    [TRACE_SPACE_FAILED] = {"thread", "bytes", "stack", "space", "call", "status"},
+    [TRACE_LAUNCHES] = {"thread", "stack", "call", "count"},
 };
 
 static const char *const metric_names[METRIC_END] = {
@@ -131,6 +143,17 @@ static void end_list(bool malformed)
     printf("]%s", malformed ? ", \"malformed\": true" : "");
 }
 
+static void print_labels(struct trace_event *ev)
+{
+    struct trace_pair pair;
+    const char *comma = "";
+
+    printf(", \"labels\": [");
+    for (; trace_next_pair(ev, &pair); comma = ", ")
+        print_numbers(comma, (uint64_t[]){pair.metric, pair.value}, 2);
+    end_list(ev->tail_bytes > 0);
+}
+
 static void print_stacks(const struct trace_event *ev)
 {
     const unsigned char *tail = ev->tail;
@@ -200,7 +223,9 @@ static void print_event(struct trace_event *ev)
         printf(", \"time_ns\": %" PRIu64, ev->time_ns);
     for (unsigned int i = 0; i < ev->present; i++)
         printf(", \"%s\": %" PRIu64, field_names[ev->kind][i], ev->fields[i]);
-    if (shape->tail == TRACE_TAIL_PAIRS)
+    if (ev->kind == TRACE_CONTEXT)
+        print_labels(ev);
+    else if (shape->tail == TRACE_TAIL_PAIRS)
         print_pairs(ev);
     if (shape->tail == TRACE_TAIL_BYTES)
         print_bytes(ev);

@@ -1,6 +1,6 @@
 /* dump - what a trace says of its allocations, by reading it from front to back: for tests.
  *   dump [-s|-i] FILE      -s: also the live bytes by stack, as module+address
- *                          -i: also each sort of block, as JSON, one per line
+ *                          -i: also each kind of block, as JSON, one per line
  */
 #include "base/intmap.h"
 #include "trace/batch.h"
@@ -148,7 +148,7 @@ static void take(const struct trace_event *ev)
         break;
     case TRACE_MMAP:
         n.maps++;
-        n.arenas += ev->mmap.sort == TRACE_MMAP_ARENA;
+        n.arenas += ev->mmap.mmap_kind == TRACE_MMAP_ARENA;
         break;
     case TRACE_MUNMAP:
         n.unmaps++;

@@ -4,6 +4,7 @@
  *   two       two processes whose peaks fall together; see put_two
  *   sampled   sampled blocks; see put_sampled
  *   fates     sampled, where it is known what was freed at once
+ *   lost      as exact, with events that were lost
  *   lossy     as exact, with a loss and two processes that could not be recorded
  *   random-N  any record with any number
  *   big-N     N million events
@@ -223,6 +224,8 @@ static void put_two(void)
 static void put_sampled(void)
 {
     put_code();
+    trace_store_fact(store, TRACE_OF_RUN, 0, FACT_PROGRAMS_STARTED, "1", 1);
+    trace_store_fact(store, TRACE_OF_RUN, 0, FACT_PROGRAMS_REACHED, "1", 1);
     put_process(1, 0, "app");
     PUT(TRACE_ALLOC, 1000 * MS, NULL, 0, 10, 0x1000, 1000, S_XMALLOC, TRACE_BY_MALLOC, 5000);
     PUT(TRACE_ALLOC, 2000 * MS, NULL, 0, 10, 0x2000, 1000, S_XMALLOC, TRACE_BY_MALLOC, 5000);
@@ -245,12 +248,21 @@ static void put_fates(void)
     PUT(TRACE_PROCESS_END, 4000 * MS, NULL, 0, 1, TRACE_END_EXITED, 0);
 }
 
+static void put_lost(void)
+{
+    put_exact();
+    PUT(TRACE_LOSS, 4000 * MS, "a buffer was full", 17, 1, TRACE_LOST_FULL, 12, 4096);
+}
+
 static void put_lossy(void)
 {
     static const char reason[] = "it is statically linked";
 
     put_exact();
+    trace_store_fact(store, TRACE_OF_RUN, 0, FACT_PROGRAMS_STARTED, "7", 1);
+    trace_store_fact(store, TRACE_OF_RUN, 0, FACT_PROGRAMS_REACHED, "1", 1);
     PUT(TRACE_LOSS, 4000 * MS, "a buffer was full", 17, 1, TRACE_LOST_FULL, 12, 4096);
+    PUT(TRACE_LOSS, 4000 * MS, reason, sizeof(reason) - 1, 0, TRACE_LOST_PROGRAMS, 4);
     for (uint64_t i = 7; i < 9; i++) {
         trace_store_fact(store, TRACE_OF_PROCESS, i, "unrecorded", reason, strlen(reason));
         PUT(TRACE_PROCESS, 5000 * MS, NULL, 0, i, 1, 99 + i, i, TRACE_BORN_FORKED, text("ldconfig"),
@@ -344,6 +356,8 @@ int main(int argc, char **argv)
         put_sampled();
     else if (strcmp(kind, "fates") == 0)
         put_fates();
+    else if (strcmp(kind, "lost") == 0)
+        put_lost();
     else if (strcmp(kind, "lossy") == 0)
         put_lossy();
     else if (number && strncmp(kind, "random", 6) == 0)

@@ -5,6 +5,7 @@
  * how many were torn, and what one cost.
  */
 #include "inject/python.h"
+#include "inject/record.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
 

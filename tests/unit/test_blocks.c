@@ -1,7 +1,7 @@
 /* blocks: the table and a plain array of all addresses say the same over random histories. */
 #include "check.h"
-#include "watch/blocks.h"
-#include "watch/owed.h"
+#include "collect/blocks.h"
+#include "collect/owed.h"
 
 #include <stdlib.h>
 

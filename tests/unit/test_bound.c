@@ -1,6 +1,6 @@
 /* bound: the bounds hold for random histories whose true peak is computed second by second. */
 #include "check.h"
-#include "watch/bound.h"
+#include "procs/bound.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* cgroup: versions 1 and 2, over folders that look like the kernel's. */
 #include "check.h"
-#include "watch/cgroup.h"
+#include "platform/linux_cgroup.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -2,14 +2,17 @@
  * up here, in the memory that they would share with it.
  */
 #include "check.h"
+#include "collect/collect.h"
+#include "collect/members.h"
 #include "trace/ring.h"
-#include "watch/collect.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,12 +81,21 @@ static void say(uint32_t slot, const uint64_t *words, size_t count)
     ring(slot)[0] = 1u << 5 | RING_TICK;
 }
 
+static void introduce_from(uint32_t slot, uint32_t process, const char *file, uint64_t namespace)
+{
+    uint64_t words[9] = {RING_PROCESS, (uint64_t)getpid() << 32 | process, 0, strlen(file),
+                         namespace};
+
+    memcpy(&words[5], file, strlen(file));
+    say(slot, words, 9);
+}
+
 static void introduce(uint32_t slot, uint32_t process, const char *file)
 {
-    uint64_t words[8] = {RING_PROCESS, (uint64_t)getpid() << 32 | process, 0, strlen(file)};
+    struct stat st = {0};
 
-    memcpy(&words[4], file, strlen(file));
-    say(slot, words, 8);
+    stat("/proc/self/ns/pid", &st);
+    introduce_from(slot, process, file, st.st_ino);
 }
 
 /* The second thread of a process may have the lower slot, but only the first says what it runs. */
@@ -162,6 +174,158 @@ static void test_torn_looks(void)
     CHECK_EQ(end().torn, 3);
 }
 
+/* Who was numbered, by pid. */
+static int pids[8], pid_count;
+
+static uint64_t number_by_pid(void *context, int pid, const char *file, const char *name)
+{
+    (void)context;
+    (void)file;
+    (void)name;
+    pids[pid_count++ % 8] = pid;
+    return (uint64_t)pid_count;
+}
+
+/* A pid that is none of ours, and one whose owner is recorded and lives, are not believed. */
+static void test_pids_of_others(void)
+{
+    int child = fork();
+
+    if (!child) {
+        pause();
+        _exit(0);
+    }
+    begin();
+    pid_count = 0;
+    collect_numbered_by(collector, number_by_pid, NULL);
+    atomic_store(&control->next_process, 5);
+    claim(1, 1, 1);
+    introduce(1, 1, "/bin/init");
+    claim(2, 2, child);
+    introduce(2, 2, "/bin/child");
+    claim(3, 3, getpid());
+    introduce(3, 3, "/bin/self"); /* which has every ring mapped that it claims */
+    claim(4, 4, getpid());
+    introduce(4, 4, "/bin/liar");
+    collect_look(collector);
+    CHECK_EQ(pid_count, 4);
+    CHECK_EQ(pids[0], 0);
+    CHECK_EQ(pids[1], child);
+    CHECK_EQ(pids[2], getpid());
+    CHECK_EQ(pids[3], 0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    end();
+}
+
+/* The same number in a namespace that is not ours names nobody we know. */
+static void test_another_namespace(void)
+{
+    begin();
+    pid_count = 0;
+    collect_numbered_by(collector, number_by_pid, NULL);
+    atomic_store(&control->next_process, 2);
+    claim(1, 1, getpid() + 100000);
+    introduce_from(1, 1, "/bin/inner", 12345);
+    collect_look(collector);
+    CHECK_EQ(pid_count, 1);
+    CHECK_EQ(pids[0], 0);
+    end();
+}
+
+/* What a process tells beyond what is kept of one is not read, and said to be lost. */
+static void test_more_than_is_kept(void)
+{
+    static const uint64_t thread[4] = {7u << 16 | RING_THREAD};
+
+    begin();
+    atomic_store(&control->next_process, 2);
+    claim(3, 1, getpid());
+    introduce(3, 1, "/bin/talks");
+    collect_look(collector);
+    collect_pass(collector);
+    CHECK(collector->members != NULL);
+    if (!collector->members)
+        return;
+    collector->members->process.text_bytes = 1ull << 40;
+    memcpy(ring(3) + collector->states[3]->at, thread, sizeof(thread));
+    collect_pass(collector);
+    CHECK(collector->members->process.beyond);
+    CHECK_EQ(end().broken, 1);
+}
+
+/* A program that writes the clock or the state of the memory misleads nobody but itself. */
+static void test_a_clock_that_is_moved(void)
+{
+    struct ring_slot *s;
+    int pid = fork();
+
+    if (!pid)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    begin();
+    s = (struct ring_slot *)((char *)control + RING_SLOTS_OFFSET) + 2;
+    atomic_store(&control->next_process, 2);
+    claim(2, 1, pid);
+    introduce(2, 1, "/bin/first");
+    atomic_store(&control->tick, UINT64_MAX);
+    control->origin_ns = 77;
+    atomic_store(&control->mode, 12345);
+    collect_look(collector);
+    while (atomic_load(&s->state) == RING_SLOT_CLAIMED) {
+        collect_pass(collector);
+        usleep(1000);
+    }
+    CHECK(atomic_load(&control->tick) != UINT64_MAX);
+    CHECK(collect_has_heap(collector));
+    end();
+}
+
+/* A ring for a process that has ended is nobody's: it is counted, and nothing is written for it. */
+static void test_a_ring_of_the_dead(void)
+{
+    struct ring_slot *s;
+    int pid = fork();
+
+    if (!pid)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    begin();
+    s = (struct ring_slot *)((char *)control + RING_SLOTS_OFFSET) + 2;
+    atomic_store(&control->next_process, 2);
+    claim(2, 1, pid);
+    introduce(2, 1, "/bin/first");
+    collect_look(collector);
+    while (atomic_load(&s->state) == RING_SLOT_CLAIMED) {
+        collect_pass(collector);
+        usleep(1000);
+    }
+    claim(3, 1, pid);
+    introduce(3, 1, "/bin/ghost");
+    collect_look(collector);
+    CHECK_STR(told, "/bin/first;");
+    collect_pass(collector);
+    end();
+}
+
+/* What is started and what comes is counted apart. */
+static void test_the_account(void)
+{
+    struct collect_account account;
+
+    begin();
+    collect_launched(collector);
+    atomic_store(&control->started[RING_START_STATIC], 3);
+    atomic_store(&control->started[RING_START_PLAIN], 4);
+    atomic_store(&control->came, 5);
+    collect_account(collector, &account);
+    CHECK_EQ(account.started, 8);
+    CHECK_EQ(account.came, 5);
+    CHECK_EQ(account.prospects[RING_START_STATIC], 3);
+    CHECK(account.whole);
+    end();
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
@@ -169,6 +333,12 @@ int main(void)
         {"who comes while we look", test_who_comes_while_we_look},
         {"who ends without a word", test_who_ends_without_a_word},
         {"looks that met a frame half made", test_torn_looks},
+        {"pids of others are not believed", test_pids_of_others},
+        {"a pid of another namespace", test_another_namespace},
+        {"a clock that is moved", test_a_clock_that_is_moved},
+        {"more than is kept of a process", test_more_than_is_kept},
+        {"a ring of the dead", test_a_ring_of_the_dead},
+        {"the account of programs", test_the_account},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));

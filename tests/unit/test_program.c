@@ -1,7 +1,8 @@
 /* program and preload: kinds of files, also of damaged ones, and the environments for them. */
-#include "base/program.h"
+#include "arch/arch.h"
 #include "check.h"
-#include "trace/preload.h"
+#include "preload/preload.h"
+#include "preload/program.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -86,6 +87,62 @@ static void test_damage(void)
     }
 }
 
+static void test_loaders(void)
+{
+    char path[256];
+
+    if (!CHECK(load("/bin/sh")))
+        return;
+    CHECK(!program_loader(0, read_image, path, 4));
+    CHECK(program_loader(0, read_image, path, sizeof(path)));
+    if (!CHECK(load(path)))
+        return;
+    CHECK(!program_loader(0, read_image, path, sizeof(path)));
+    CHECK_EQ(program_kind(0, read_image), PROGRAM_STATIC);
+    for (size_t i = 0; i + 10 < image_bytes; i++)
+        if (strcmp((char *)image + i, ARCH_LOADER_VERSION) == 0)
+            image[i] = 'g'; /* another libc's */
+    CHECK_EQ(program_kind(0, read_image), PROGRAM_OLD_LOADER);
+}
+
+/* That which belongs to the loader of a program. */
+static bool load_libc(void)
+{
+    char loader[256], path[256];
+
+    if (!load("/bin/sh") || !program_loader(0, read_image, loader, sizeof(loader)))
+        return false;
+    for (unsigned int i = 0; program_libc(loader, i, path, sizeof(path)); i++)
+        if (load(path))
+            return true;
+    return false;
+}
+
+static void test_libcs(void)
+{
+    char path[64];
+
+    CHECK(program_libc("/opt/x/ld.so", 0, path, sizeof(path)));
+    CHECK_STR(path, "/opt/x/libc.so.6");
+    CHECK(!program_libc("/opt/x/ld.so", 1, path, sizeof(path)));
+    CHECK(!program_libc("/opt/x/ld.so", 0, path, 16));
+    CHECK(load("/bin/sh") && !program_libc_suits(0, read_image)); /* a shell is none */
+    if (!CHECK(load_libc()))
+        return;
+    CHECK(program_libc_suits(0, read_image));
+    for (size_t i = 0; i + 11 < image_bytes; i++)
+        if (memcmp(image + i, "GLIBC_2.17", 11) == 0)
+            image[i + 9] = '6';
+    CHECK(!program_libc_suits(0, read_image));
+    for (size_t cut = 0; cut < image_bytes && cut < 5000; cut += 7) {
+        size_t whole = image_bytes;
+
+        image_bytes = cut;
+        CHECK(!program_libc_suits(0, read_image));
+        image_bytes = whole;
+    }
+}
+
 static void test_scripts(void)
 {
     char name[16];
@@ -157,15 +214,53 @@ static void test_out(void)
     CHECK_STR(made(&p, ENV("LD_PRELOAD=/t.so:/x.so", "TIDEMARK_RING=/r")), "LD_PRELOAD=/x.so|");
 }
 
+/* That a start was counted is said anew each time; the ring of another recording is none of ours. */
+static void test_marked(void)
+{
+    const struct preload p = {.library = "/t.so", .ring = "/r", .marked = true};
+
+    CHECK_STR(made(&p, ENV("A=1")), "A=1|LD_PRELOAD=/t.so|TIDEMARK_RING=/r+|");
+    CHECK_STR(made(&p, ENV("LD_PRELOAD=/t.so", "TIDEMARK_RING=/r")),
+              "LD_PRELOAD=/t.so|TIDEMARK_RING=/r+|");
+    CHECK(!made(&p, ENV("LD_PRELOAD=/t.so", "TIDEMARK_RING=/other")));
+}
+
+static void test_forget(void)
+{
+    char only[] = "LD_PRELOAD=/t.so", several[] = "LD_PRELOAD=/a.so:/t.so /b.so:/t.so",
+         other[] = "A=/t.so";
+    char *all[] = {only, several, other, NULL};
+
+    preload_forget("/t.so", all);
+    CHECK_STR(only, "LD_PRELOAD=");
+    CHECK_STR(several, "LD_PRELOAD=/a.so:/b.so:");
+    CHECK_STR(other, "A=/t.so");
+    preload_forget("/t.so", NULL);
+}
+
+static void test_instead(void)
+{
+    const struct preload p = {.library = "/t.so", .ring = "/r", .instead = "/proc/1/fd/4"};
+
+    CHECK_STR(made(&p, ENV("LD_PRELOAD=/t.so:/x.so", "TIDEMARK_RING=/r")),
+              "TIDEMARK_RING=/r|LD_PRELOAD=/proc/1/fd/4:/x.so|");
+    CHECK_STR(made(&p, ENV("A=1")), "A=1|LD_PRELOAD=/proc/1/fd/4|TIDEMARK_RING=/r|");
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
         {"kinds of programs", test_kinds},
         {"damaged programs", test_damage},
+        {"loaders", test_loaders},
+        {"libcs", test_libcs},
         {"scripts", test_scripts},
         {"libraries of sanitizers", test_sanitizers},
         {"an environment with our library", test_in},
         {"an environment without it", test_out},
+        {"an environment that says that a start was counted", test_marked},
+        {"an environment with it by another name", test_instead},
+        {"an environment that forgets it", test_forget},
     };
     int status = check_run(tests, sizeof(tests) / sizeof(tests[0]));
 

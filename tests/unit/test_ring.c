@@ -7,17 +7,16 @@
  * target with `sys_share` replaced by the two functions below. Stacks are made up here. A full ring
  * is waited for as long as it takes, so that nothing is lost on a busy machine.
  */
+#include "collect/collect.h"
 #include "inject/cpu.h"
 #include "inject/event.h"
-#include "inject/got.h"
 #include "inject/modules.h"
-#include "inject/pymem.h"
+#include "inject/objects.h"
 #include "inject/python.h"
 #include "inject/real.h"
 #include "inject/stacks.h"
 #include "trace/batch.h"
 #include "trace/read.h"
-#include "watch/collect.h"
 
 #include "check.h"
 
@@ -39,16 +38,34 @@
 
 void *test_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *test_share(int fd, uint64_t offset, size_t bytes);
+void *test_share_again(const void *page, size_t skip, size_t bytes);
 uint32_t test_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
 
 /* No Python here, no samples of CPU time, and nothing is hooked or patched. */
-struct real real = {.mmap = mmap, .pthread_getattr_np = pthread_getattr_np};
+struct real real = {.mmap = mmap,
+                    .pthread_getattr_np = pthread_getattr_np,
+                    .pthread_attr_getstack = pthread_attr_getstack,
+                    .pthread_key_create = pthread_key_create,
+                    .pthread_setspecific = pthread_setspecific};
+
+bool objects_find(const void *address, struct object *found)
+{
+    (void)address, (void)found;
+    return false; /* the path of the library: here is none */
+}
 
 void real_find(void)
 {
 }
 
 void cpu_begin(struct thread *t)
+{
+    (void)t;
+}
+
+void launch_tell_all(struct thread *t);
+
+void launch_tell_all(struct thread *t)
 {
     (void)t;
 }
@@ -64,6 +81,16 @@ void cpu_forked(void)
 
 void cpu_leave(void)
 {
+}
+
+void cpu_sampled_by(void (*function)(struct caller at))
+{
+    (void)function;
+}
+
+void cpu_take(struct thread *t, struct caller at)
+{
+    (void)t, (void)at;
 }
 
 void modules_again(struct thread *t, const uint64_t *frames, size_t count)
@@ -83,12 +110,9 @@ void python_tell(struct thread *t)
     (void)t;
 }
 
-void pymem_check(void)
+void python_tell_end(struct thread *t)
 {
-}
-
-void got_forked(void)
-{
+    (void)t;
 }
 
 void python_forked(void)
@@ -136,6 +160,12 @@ void *test_share(int fd, uint64_t offset, size_t bytes)
     return view(fd, offset, bytes);
 }
 
+void *test_share_again(const void *page, size_t skip, size_t bytes)
+{
+    (void)page;
+    return view(-1, skip, bytes);
+}
+
 static uint64_t *ring_of(uint32_t slot)
 {
     return view(-1, RING_RINGS_OFFSET + (uint64_t)slot * RING_WORDS * 8, RING_WORDS * 8);
@@ -165,10 +195,11 @@ static uint64_t stack_of(uint64_t writer, uint64_t i)
 /* What stands in for unwinding: `pc` names the stack, which has two frames. */
 uint32_t test_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
 {
+    bool known;
     uint64_t frames[2] = {pc, FRAMES_AT};
 
     (void)sp, (void)rbp;
-    return stacks_number(t, frames, 2);
+    return stacks_number(t, frames, 2, &known);
 }
 
 struct writer {
@@ -202,7 +233,7 @@ static void *write_events(void *context)
 
 /* ---- the recording ---- */
 
-static char path[] = "/tmp/tidemark-ring-XXXXXX";
+static char path[32]; /* of memory: a test that is killed leaves nothing behind */
 static struct writer writers[WRITERS];
 static struct absorb_counts totals;
 static struct collect *collector;
@@ -308,11 +339,11 @@ static void test_records(void)
 {
     struct collect_options options = {.mode = RING_EXACT};
     struct err err;
-    int fd = mkstemp(path);
+    int fd = memfd_create("test-ring", MFD_CLOEXEC);
 
     if (!CHECK(fd >= 0))
         return;
-    close(fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     store = trace_store_create(path, &err);
     options.origin_ns = 0;
     collector = store ? collect_create(&options, store, &err) : NULL;
@@ -437,7 +468,6 @@ static void test_events(void)
     }
     CHECK_EQ(trace_health(t).damaged, 0);
     trace_close(t);
-    unlink(path);
     CHECK_EQ(wrong, 0);
     CHECK_EQ(unknown, 0); /* events that met a stack before it was told */
     for (unsigned int i = 0; i < WRITERS; i++) {

@@ -1,5 +1,6 @@
 /* Which files are the program's own: never hidden for where they are installed. */
-#include "analyze/scope.h"
+#include "base/count.h"
+#include "model/scope.h"
 
 #include "check.h"
 
@@ -8,9 +9,12 @@ static struct arena arena;
 static enum scope_kind python_of(const char *file, const char *command)
 {
     struct scope s = {.arena = &arena};
+    enum scope_kind kind;
 
     scope_command(&s, command);
-    return scope_of_python(&s, file);
+    kind = scope_of_python(&s, file);
+    scope_free(&s);
+    return kind;
 }
 
 static enum scope_kind plain(const char *file)
@@ -130,9 +134,43 @@ static void patterns(void)
     CHECK(!scope_matches("[ab].py", "/c.py"));
 }
 
+static void test_what_only_starts_the_program_is_not_it(void)
+{
+    static const char *const boots[][2] = {
+        {"/v/lib/python3.12/site-packages/pytest/__main__.py", "python -m pytest"},
+        {"/v/lib/python3.12/site-packages/loky/popen.py",
+         "python /v/lib/python3.12/site-packages/loky/popen.py --pipe 7"},
+        {"/v/bin/gunicorn", "/v/bin/python /v/bin/gunicorn app:main"},
+    };
+
+    for (int i = 0; i < COUNT(boots); i++) {
+        struct scope s = {.arena = &arena};
+
+        scope_command(&s, boots[i][1]);
+        scope_learn(&s, "/v/lib/python3.12/site-packages/x.py");
+        scope_settle(&s, boots[i][0]);
+        CHECK_EQ(scope_of_python(&s, boots[i][0]), SCOPE_OWN); /* as there is nothing else */
+        scope_settle(&s, "/home/u/app.py");
+        CHECK_EQ(scope_of_python(&s, boots[i][0]), SCOPE_PACKAGES);
+        CHECK_EQ(scope_of_python(&s, "/home/u/app.py"), SCOPE_OWN);
+        scope_free(&s);
+    }
+}
+
+static void test_what_multiprocessing_types_nobody_has_typed(void)
+{
+    const char *spawn = "python -c from multiprocessing.spawn import spawn_main; spawn_main(5)";
+
+    CHECK_EQ(python_of("<string>", spawn), SCOPE_GENERATED);
+    CHECK_EQ(python_of("<string>", "python -c import app; app.main()"), SCOPE_OWN);
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
+        {"what only starts the program is not it", test_what_only_starts_the_program_is_not_it},
+        {"what multiprocessing types nobody has typed",
+         test_what_multiprocessing_types_nobody_has_typed},
         {"the user's files", users_files},
         {"files of others", others},
         {"code without a file", code_without_a_file},

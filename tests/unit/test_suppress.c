@@ -1,5 +1,5 @@
 /* Suppressions: patterns as LeakSanitizer matches them, files with comments and mistakes. */
-#include "analyze/suppress.h"
+#include "model/suppress.h"
 
 #include "check.h"
 
@@ -35,7 +35,7 @@ static void any_frame(void)
         {.address = 0x1234, .module = "/usr/lib/libvendor.so.3"},
         {.function = "main", .file = "/src/app/main.c", .line = 7},
     };
-    const struct table_stack stack = {3, frames};
+    const struct table_stack stack = {.count = 3, .own = 3, .frames = frames};
     struct suppress_rule rules[] = {{.pattern = "^nothing"}, {.pattern = "libvendor"}};
     struct suppress s = {"file", rules, 2};
 

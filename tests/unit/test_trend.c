@@ -1,7 +1,7 @@
 /* Series that rise, and such that only seem to. */
 #include "check.h"
 
-#include "analyze/trend.h"
+#include "model/trend.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,9 +2,12 @@
  *
  * Built into a copy of the library whose calls of unwind_stack come here (see the Makefile). Three
  * things must agree: the number that the memo gave, a fresh walk, and libunwind. Frames that were
- * guessed for lack of unwind data are only counted: libunwind guesses there, too.
+ * guessed for lack of unwind data are only counted: libunwind guesses there, too. Where there is Python,
+ * the number must be that of a fresh walk and a fresh look at its frames, as a signal handler does it.
  */
 #define UNW_LOCAL_ONLY
+#include "inject/path.h"
+#include "inject/python.h"
 #include "inject/stacks.h"
 #include "inject/unwind.h"
 #include "inject/walk.h"
@@ -18,7 +21,7 @@
 
 uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
 
-static _Atomic unsigned long all, bad_memo, bad_walk, guessed, cut;
+static _Atomic unsigned long all, bad_memo, bad_walk, guessed, cut, python_all, bad_python;
 
 static void show(const char *what, const uint64_t *ours, size_t n, void **theirs, int m)
 {
@@ -33,8 +36,9 @@ static void show(const char *what, const uint64_t *ours, size_t n, void **theirs
 
 static size_t walk_again(struct thread *t, struct caller c)
 {
-    struct walk w = {.most = 0};
+    struct walk w = {0};
 
+    path_forget(t); /* step by step, without what the last walk knows */
     walk_start(&w, t, c);
     w.kept = false;
     t->frames[0] = c.pc;
@@ -59,16 +63,34 @@ static bool same(const uint64_t *ours, size_t n, void **theirs, int m)
     return true;
 }
 
+static void check_python(struct thread *t, uint32_t number, struct caller c)
+{
+    uint32_t fresh;
+
+    path_forget(t);
+    t->sight.count = 0;
+    fresh = unwind_interrupted(t, c.pc - 1, c.sp, c.fp);
+    python_all++;
+    if (fresh != number && bad_python++ < 3)
+        show("python", t->mixed, 12, NULL, 0);
+}
+
 uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
 {
     uint32_t number = unwind_stack(t, pc, sp, rbp);
-    size_t n = walk_again(t, (struct caller){pc, sp, rbp});
     void *theirs[MOST];
-    int m = unw_backtrace(theirs, MOST), skip = 0;
-    bool guess = false;
+    int m, skip = 0;
+    bool guess = false, known;
+    size_t n;
 
+    if (python_any()) {
+        check_python(t, number, (struct caller){pc, sp, rbp});
+        return number;
+    }
+    n = walk_again(t, (struct caller){pc, sp, rbp});
+    m = unw_backtrace(theirs, MOST);
     all++;
-    if (stacks_number(t, t->frames, n) != number && bad_memo++ < 3)
+    if (stacks_number(t, t->frames, n, &known) != number && bad_memo++ < 3)
         show("memo", t->frames, n, NULL, 0);
     while (skip < m && !same_place(pc, theirs[skip]))
         skip++;
@@ -89,6 +111,8 @@ uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rb
 
 __attribute__((destructor)) static void report(void)
 {
+    if (python_all)
+        dprintf(2, "XCHECK pid %d python %lu python-bad %lu\n", getpid(), python_all, bad_python);
     if (all)
         dprintf(2, "XCHECK pid %d all %lu memo-bad %lu walk-bad %lu guessed %lu cut %lu\n",
                 getpid(), all, bad_memo, bad_walk, guessed, cut);

@@ -1,4 +1,4 @@
-"""Memory from the kernel: mappings.py grown|reserved|file. None of it is heap.
+"""Memory from the kernel: mappings.py grown|reserved|file. None of it is heap; what is grown is memory.
 
 grown: 8 MiB that mremap makes 64 MiB; reserved: 8 GiB, never touched, beside 32 MiB of heap; file:
 512 MiB of a file, of which 16 MiB are read: most memory is resident then.

@@ -1,0 +1,107 @@
+"""Traces of deep-learning programs, from lives of tensors that are written as text (as in tests/unit/test_tensors.c):
+
+    NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from
+    -NAME                        it dies
+    !NAME                        the program sets a mark of this name
+    |                            the program says that a step has ended
+
+Births, deaths and marks are a millisecond apart. Their stacks are those that PyTorch has.
+"""
+
+import tracemaker as tm
+
+MS = 1_000_000
+TORCH = "/opt/venv/lib/python3.11/site-packages/torch/"
+SCRIPT = "/srv/app/train.py"
+PYTHON, NATIVE = 4, 1
+
+# The frames of a phase, outermost first: (function, file or module, is it a line of Python).
+PHASES = {
+    "other": [],
+    "build": [("Linear.__init__", TORCH + "nn/modules/linear.py", True)],
+    "forward": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True)],
+    "backward": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
+                 ("torch::autograd::generated::MmBackward0::apply(int)", "libtorch_cpu.so", False)],
+    "recompute": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
+                  ("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True)],
+    "optimizer": [("Adam.step", TORCH + "optim/adam.py", True)],
+}
+
+
+class Maker:
+    """Definitions and events as they come."""
+
+    def __init__(self):
+        self.definitions, self.events, self.now = [], [], 0
+        self.numbers = {"string": {}, "module": {}, "frame": {}, "stack": {}}
+        self.live, self.address, self.steps = {}, 0x7f0000000000, 0
+
+    def number(self, kind, key, define):
+        known = self.numbers[kind]
+        if key not in known:
+            definition = define(len(known) + 1)
+            known[key] = len(known) + 1
+            self.definitions.append(definition)
+        return known[key]
+
+    def text(self, text):
+        return self.number("string", text, lambda n: tm.record(tm.STRING, n, tail=text.encode()))
+
+    def frame(self, function, file, python, line):
+        if python:
+            key = (function, file, line)
+            owner, name = 0, (self.text(function), self.text(file), line)
+        else:
+            module = self.text(TORCH + "lib/" + file)
+            owner = self.number("module", file, lambda n: tm.record(tm.MODULE, n, module, 0))
+            key, name = (function, file), (self.text(function),)
+        new = key not in self.numbers["frame"]
+        n = self.number("frame", key, lambda n: tm.record(tm.FRAME, n, PYTHON if python else NATIVE, owner, 16 * n))
+        if new:
+            self.definitions.append(tm.record(tm.NAME, n, 0, *name))
+        return n
+
+    def stack(self, frames):
+        at = 0
+        for f in frames:
+            parent, frame = at, self.frame(*f)
+            at = self.number("stack", (parent, frame), lambda n: tm.record(tm.STACK, n, parent, frame))
+        return at
+
+    def event(self, kind, *fields):
+        self.events.append(tm.record(kind, *fields, step=MS if self.events else 0))
+        self.now += MS
+
+    def bear(self, word):
+        name, rest = word.split("=")
+        phase, op, size = rest.split("/")
+        size, _, line = size.partition("@")
+        stack = self.stack([("<module>", SCRIPT, True, int(line or 10)),
+                            *((*f, 20 if f[2] else 0) for f in PHASES[phase]),
+                            (f"at::_ops::{op}::call(at::Tensor const&)", "libtorch_cpu.so", False, 0),
+                            ("c10::alloc_cpu(unsigned long)", "libc10.so", False, 0)])
+        self.address += 1 << 32
+        self.live.setdefault(name, []).append(self.address)
+        self.event(tm.ALLOC, 1, self.address, int(size), stack, 0, 0)
+
+    def take(self, word):
+        if word.startswith("-"):
+            self.event(tm.FREE, 1, self.live[word[1:]].pop(), 0, 9)
+        elif word.startswith("!"):
+            self.event(tm.MARK, 1, 0, self.text(word[1:]), 0)
+        elif word == "|":
+            self.steps += 1
+            self.event(tm.MARK, 1, 1, self.text("step"), self.steps, self.steps)
+        else:
+            self.bear(word)
+
+
+def make(path, text):
+    """The trace of such a life"""
+    m = Maker()
+    m.event(tm.PROCESS, 1, 0, 100, 7, 2, m.text("python"))
+    m.event(tm.THREAD, 1, 1, 100, m.text("python"))
+    for word in text.split():
+        m.take(word)
+    m.event(tm.PROCESS_END, 1, 0)
+    return tm.Trace().add(m.definitions).add(m.events, 0, m.now).write(path)

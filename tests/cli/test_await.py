@@ -1,0 +1,100 @@
+"""What an event loop waits for belongs to the lines that await it, not to the one that started the loop."""
+
+import json
+
+import pytest
+
+from pythons import name_of, pythons, version
+
+NEWEST = (3, 13)  # whose tasks are read
+
+PROGRAM = """\
+import asyncio, socket, threading, time
+async def nap():
+    await asyncio.sleep(1)  # nap
+async def locked(lock):
+    async with lock:  # lock
+        await asyncio.sleep(0.3)  # held
+async def numbers():
+    for n in range(2):
+        await asyncio.sleep(0.4)  # generator
+        yield n
+async def consume():
+    async for n in numbers(): pass
+async def blocking():
+    await asyncio.get_running_loop().run_in_executor(None, time.sleep, 1)  # executor
+async def receive():
+    a, b = socket.socketpair()
+    a.setblocking(False)
+    timer = threading.Timer(1, lambda: b.send(b"x")); timer.start()
+    await asyncio.get_running_loop().sock_recv(a, 1)  # socket
+    a.close(); b.close()
+async def main():
+    lock = asyncio.Lock()
+    await nap()
+    await asyncio.gather(locked(lock), locked(lock), locked(lock))
+    await consume()
+    await asyncio.create_task(blocking())
+    await receive()
+    await asyncio.gather(*[asyncio.sleep(1) for _ in range(5)])  # gathered
+asyncio.run(main())  # loop
+"""
+
+SERVER = """\
+import asyncio
+async def serve(reader, writer):
+    while await reader.readline():  # serve
+        writer.write(b"x\\n")
+    writer.close()
+async def client(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(3):
+        await asyncio.sleep(0.5)  # client
+        writer.write(b"x\\n")
+        await reader.readline()
+    writer.close()
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    await asyncio.gather(*[client(port) for _ in range(100)])
+    server.close()
+asyncio.run(main())  # loop
+"""
+
+
+def read_pythons():
+    return [p for p in pythons() if version(p) <= NEWEST]
+
+
+@pytest.fixture
+def polled(run, tmp_path):
+    """polled(python, program) -> the time in poll of each line, by the word at its end"""
+
+    def call(python, program):
+        (tmp_path / "app.py").write_text(program)
+        done = run("record", "-q", "-o", tmp_path / "t.tide", python, tmp_path / "app.py")
+        assert done.returncode == 0, done.stderr
+        done = run("report", tmp_path / "t.tide", "waits", "-f", "json")
+        assert done.returncode == 0, done.stderr
+        rows = json.loads(done.stdout)["tables"]["waits"]["rows"]
+        return {row["text"].split("# ")[1]: row["poll"] for row in rows
+                if row["text"] and "# " in row["text"]}
+
+    return call
+
+
+@pytest.mark.parametrize("python", read_pythons(), ids=name_of)
+def test_waiting_belongs_to_the_line_that_awaits(polled, python):
+    waits = polled(python, PROGRAM)
+    whole = sum(waits.values())
+    for line in ("nap", "lock", "held", "generator", "executor", "socket", "gathered"):
+        assert waits.get(line, 0) > whole / 50, (line, waits)
+    assert waits.get("loop", 0) < whole / 10, waits
+
+
+def test_many_tasks_share_the_time_of_their_loop(polled):
+    """100 wait for a line and 100 sleep: about half each, and no longer than the loop itself waits."""
+    waits = polled("/usr/bin/python3", SERVER)
+    whole = sum(waits.values())
+    assert waits["serve"] > whole / 4 and waits["client"] > whole / 4
+    assert waits.get("loop", 0) < whole / 10, waits

@@ -1,0 +1,117 @@
+"""Questions, formats and commands: a file with a descriptor is all that help, the manual page,
+completion, errors and choices need to know it."""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SHELLS = ("bash", "zsh", "fish")
+
+
+def described(pattern, kind):
+    """{name: summary} of the descriptors in the files that match"""
+    found = {}
+    for path in sorted((ROOT / "src").glob(pattern)):
+        text = path.read_text()
+        for body in re.findall(r"^const struct %s \w+ = \{\n(.*?)^\};" % kind, text, re.M | re.S):
+            name = re.search(r'\.name = "([^"]*)"', body).group(1)
+            parts = re.search(r"\.summary =\s*((?:\"[^\"]*\"\s*)+),", body).group(1)
+            found[name] = "".join(re.findall(r'"([^"]*)"', parts))
+        assert f"const struct {kind} " in text, f"{path} has no descriptor"
+    assert found
+    return found
+
+
+QUESTIONS = described("questions/question_*.c", "question")
+FORMATS = described("report/format_*.c", "format")
+COMMANDS = described("cli/cmd_*.c", "command") | described("cli/help.c", "command")
+
+
+@pytest.fixture(scope="module")
+def said(tidemark):
+    """said(*args) -> all that the tool prints, as one line, without the escapes of roff"""
+    import subprocess
+
+    def call(*args):
+        done = subprocess.run([tidemark, *args], capture_output=True, text=True, timeout=60, check=False)
+        text = done.stdout + done.stderr
+        for roff, plain in (("\\-", "-"), ("\\(aq", "'"), ("\\fR", ""), ("\\fB", "")):
+            text = text.replace(roff, plain)
+        return " ".join(text.split())
+
+    return call
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_is_known_wherever_questions_are_named(said, name):
+    entry = f"{name} ({QUESTIONS[name]}"
+    assert entry in said("report", "--help")
+    assert entry in said("man", "report")
+    assert re.search(rf"[ ,]{name}[,;]", said("report", "x.tide", "no-such-question"))
+    for shell in SHELLS:
+        assert re.search(rf"[ '\"(]{name}[ '\")]", said("completion", shell)), shell
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_is_known_wherever_formats_are_named(said, name):
+    for page in said("report", "--help"), said("man", "report"):
+        assert f"{name}, {FORMATS[name]}" in page
+        assert name in re.search(r"One of: ((?:[\w-]+ )+)", page).group(1).split()
+    assert re.search(rf"[ ,]{name}[,;]", said("report", "x.tide", "-f", "no-such-format"))
+    assert "cannot open" in said("report", "/no/such.tide", "-f", name)
+    for shell in SHELLS:
+        assert re.search(rf"[ '\"(]{name}[ '\")]", said("completion", shell)), shell
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_diff_takes_the_formats_of_any_answer(said, name):
+    source = (ROOT / "src" / "report" / f"format_{name.replace('-', '_')}.c").read_text()
+    special = (".question =" in source or ".stacks = true" in source) and ".pair = true" not in source
+    answer = said("diff", "/no/such.tide", "/no/such.tide", "-f", name)
+    assert ("is not one of" in answer) == special
+    if not special:
+        assert "cannot open" in answer
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_known_wherever_commands_are_named(said, build, name):
+    assert f"{name} {COMMANDS[name]}" in said("--help")
+    assert f"{name} {COMMANDS[name]}" in said("man")
+    assert f"tidemark-{name} - {COMMANDS[name]}" in said("man", name)
+    assert (build / f"tidemark-{name}.1").exists(), "name its page in meson.build"
+    for shell in SHELLS:
+        assert re.search(rf"[ '\":]{name}[ '\":]", said("completion", shell)), shell
+
+
+def last_of(header, macro):
+    """The name that stands last in a list of descriptors"""
+    text = (ROOT / "src" / header).read_text()
+    rows = re.search(rf"^#define {macro}\(X\)((?:.*\\\n)*.*)", text, re.M).group(1)
+    return re.findall(r"X\((\w+)\)", rows)[-1].replace("_", "-")
+
+
+def test_no_list_of_names_is_cut_off(said):
+    question = last_of("questions/question.h", "QUESTIONS")
+    fmt = last_of("report/formats.h", "FORMATS")
+    assert f"{question}; see 'tidemark report --help'" in said("report", "x.tide", "x" * 200)
+    assert f"{fmt}; see 'tidemark report --help'" in said("report", "x.tide", "-f", "x" * 200)
+
+
+FACTS = dict(re.findall(r'^#define (FACT_\w+)\s+"(\w+)"', (ROOT / "src/trace/facts.h").read_text(), re.M))
+WRITERS = ("watch", "collect", "finish", "import", "cli")
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_fact_is_written_and_described(fact):
+    sources = [p.read_text() for folder in WRITERS for p in (ROOT / "src" / folder).glob("*.c")]
+    assert any(re.search(rf"\b{fact}\b", text) for text in sources), "nobody writes it"
+    assert f"| `{FACTS[fact]}` |" in (ROOT / "docs" / "FORMAT.md").read_text()
+
+
+def test_no_fact_is_asked_for_by_a_key_of_its_own():
+    for path in (ROOT / "src").rglob("*.c"):
+        asked = re.findall(r'(?:names_find|names_number|trace_store_fact)\([^;]*?TRACE_OF_\w+,[^;"]*("\w+")',
+                           path.read_text())
+        assert all(text == '"sampled"' for text in asked), (path, asked)

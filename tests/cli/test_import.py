@@ -1,0 +1,323 @@
+"""Files of other tools become traces, and traces files of theirs."""
+
+import csv
+import json
+import os
+import pathlib
+import pickle
+import shutil
+import subprocess
+
+import pytest
+from foreign_files import (BACKWARD, COLUMNS, FORWARD, MIB, START_US, Calling, block, event, memscope_rows, segment, snapshot,
+                           write_csv, write_db)
+
+DEVICE_PEAK = MIB + 4096 + 1000 + 300
+
+
+@pytest.fixture
+def imported(run, tmp_path):
+    """imported(path) -> the trace that it becomes, and what was noted"""
+
+    def call(path):
+        trace = tmp_path / (path.name + ".tide")
+        done = run("import", path, "-o", trace)
+        assert done.returncode == 0, done.stderr
+        return trace, done.stderr
+
+    return call
+
+
+@pytest.fixture
+def pickled(tmp_path):
+    def call(what, name="s.pickle", protocol=4):
+        path = tmp_path / name
+        path.write_bytes(pickle.dumps(what, protocol))
+        return path
+
+    return call
+
+
+@pytest.fixture
+def ask(run):
+    """ask(trace, question, *words) -> its tables by name; of facts a dictionary"""
+
+    def call(trace, question, *words):
+        done = run("report", trace, question, "-f", "json", *words)
+        assert done.returncode == 0, done.stderr
+        return {name: table.get("rows", table.get("values"))
+                for name, table in json.loads(done.stdout)["tables"].items()}
+
+    return call
+
+
+def totals(ask, trace):
+    facts = ask(trace, "summary")["facts"]
+    return {key: facts[key] for key in ("peak_heap", "heap_allocated", "allocations", "alive_at_end")}
+
+
+def refused(run, path, *parts):
+    done = run("import", path, "-o", path.with_suffix(".none.tide"))
+    assert done.returncode == 1 and done.stdout == "", done.stdout
+    assert done.stderr.startswith("tidemark: ") and done.stderr.count("\n") == 1, done.stderr
+    assert all(part in done.stderr for part in parts), done.stderr
+    assert not path.with_suffix(".none.tide").exists()
+
+
+# ---- snapshots of PyTorch ----
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_snapshot_has_its_sizes_stacks_and_times(imported, pickled, ask, protocol):
+    trace, noted = imported(pickled(snapshot(), protocol=protocol))
+    assert noted == ""
+    rows = ask(trace, "processes")["processes"]
+    assert {row["name"]: row["peak_heap"] for row in rows} == {"device 0": DEVICE_PEAK, "device 2": 7}
+    peak = ask(trace, "peak", "--native")["peak"]
+    largest = peak[0]
+    assert largest["bytes"] == MIB and largest["site"] == "forward (/app/model.py:12)"
+    assert [(f.get("file"), f.get("line") or 0, f["function"]) for f in largest["stack"]][1:] == FORWARD[1:]
+    events = ask(trace, "events")["events"]
+    assert [row["time"] for row in events if row["bytes"] == 4096] == [2000, 4000]
+    assert events[-1]["time"] == 3_000_000_000
+
+
+def test_what_is_older_than_the_history_is_there_when_it_begins(imported, pickled, ask):
+    trace, _ = imported(pickled(snapshot()))
+    events = ask(trace, "events")["events"]
+    before = sorted(row["bytes"] for row in events if row["time"] == 0 and row["event"] == "alloc")
+    assert before == [7, 300, 1000]
+    assert totals(ask, trace)["alive_at_end"] == MIB + 1000 + 512 + 7
+
+
+def test_reserved_segments_are_told_of_each_device(imported, pickled, ask):
+    uses = ask(imported(pickled(snapshot()))[0], "devices")["uses"]
+    assert {row["process"]: row["used_peak"] for row in uses} == {"device 0": 6 * MIB, "device 2": 2 * MIB}
+
+
+def test_segments_that_grow_are_not_counted_twice(imported, pickled, ask):
+    base = 0x7f0000000000
+    grown = dict(segment(base, 6 * MIB, [block(base, 512, 512)]), is_expandable=True)
+    history = [event("segment_map", base + 2 * MIB, 4 * MIB, 1), event("segment_unmap", base + 6 * MIB, 2 * MIB, 2),
+               event("alloc", base, 512, 3)]
+    uses = ask(imported(pickled({"segments": [grown], "device_traces": [history]}))[0], "devices")["uses"]
+    assert uses[0]["used_peak"] == 8 * MIB
+
+
+def test_a_failure_to_allocate_is_a_moment(imported, pickled, run):
+    trace, _ = imported(pickled(snapshot()))
+    done = run("report", trace, "peak", "--at", f"out of memory: {1 << 34} bytes asked for")
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_a_snapshot_does_not_tell_is_absent(imported, pickled, run):
+    said = run("report", imported(pickled(snapshot()))[0], "summary").stdout
+    for name in "peak rss", "cpu user", "exit status", "machine total":
+        assert any(line.startswith(name + " ") and line.endswith(" n/a") for line in said.splitlines()), name
+    assert "imported from a PyTorch memory snapshot" in " ".join(said.split())
+
+
+def test_every_question_can_be_asked(imported, pickled, run):
+    trace, _ = imported(pickled(snapshot()))
+    for question in "findings", "lines", "functions", "leaks", "sites", "tree", "histogram", "threads", "timeline", "page":
+        done = run("report", trace, question)
+        assert done.returncode == 0 and done.stderr == "", question
+
+
+def test_lines_and_streams_have_their_names(imported, pickled, run):
+    trace, _ = imported(pickled(snapshot()))
+    assert "stream 0x55aa" in run("report", trace, "threads").stdout
+    lines = run("report", trace, "lines", "-f", "csv").stdout
+    assert "/app/model.py,12" in lines and "/app/model.py,20" in lines
+
+
+def test_a_list_of_segments_without_times_says_so(imported, pickled, ask):
+    trace, noted = imported(pickled(snapshot()["segments"]))
+    assert "no times" in noted
+    assert totals(ask, trace)["peak_heap"] == MIB + 1000 + 7
+
+
+def test_nothing_of_a_pickle_is_called(run, pickled, tmp_path):
+    class Harm:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path}/harmed",)
+
+    for protocol in 2, 4:
+        refused(run, pickled({"segments": [Harm()]}, protocol=protocol), "would call code")
+    assert not (tmp_path / "harmed").exists()
+    refused(run, pickled({"segments": [Calling()]}), "STACK_GLOBAL")
+
+
+def test_a_pickle_that_is_none_of_these_is_one_sentence(run, pickled, tmp_path):
+    refused(run, pickled({"a": 1}), "no memory snapshot")
+    whole = pickle.dumps(snapshot(), 4)
+    for size in 3, 100, len(whole) - 1:
+        (tmp_path / "cut.pickle").write_bytes(whole[:size])
+        refused(run, tmp_path / "cut.pickle", "cut")
+    (tmp_path / "odd.pickle").write_bytes(b"\x80\x04\x8f.")  # a set
+    refused(run, tmp_path / "odd.pickle", "0x8f")
+    (tmp_path / "text.pickle").write_bytes(b"hello")
+    refused(run, tmp_path / "text.pickle", "not a file that can be imported", "MemScope")
+    refused(run, pathlib.Path(tmp_path / "absent"), "cannot read")
+    refused(run, tmp_path, "cannot read")
+
+
+def test_a_pickle_cannot_take_more_than_its_size_allows(run, tmp_path):
+    path = tmp_path / "bomb.pickle"
+    path.write_bytes(b"\x80\x02" + b"]" * 8_000_000 + b".")
+    refused(run, path, "more memory")
+    # A list that a million events share, and one that holds itself.
+    path.write_bytes(b"\x80\x02]q\x00h\x00a.")
+    refused(run, path, "no memory snapshot")
+
+
+# ---- dumps of MemScope ----
+
+
+def check_memscope(ask, trace):
+    assert totals(ask, trace) == {"peak_heap": 4096 + 1000 + 512, "heap_allocated": 4096 + 1000 + 512, "allocations": 3,
+                                  "alive_at_end": 4096 + 1000}
+    leaks = {row["site"]: row["bytes"] for row in ask(trace, "leaks")["leaks"]}
+    assert leaks["aten.copy"] == 1000
+    assert ask(trace, "devices")["uses"][0]["used_peak"] == 2 * MIB
+    viewed = next(row for row in ask(trace, "peak", "--native")["peak"] if row["bytes"] == 512)
+    assert [f["function"] for f in viewed["stack"]] == ["aten.view", "forward", "<module>"]
+    assert [row["count"] for row in ask(trace, "regions")["regions"]] == [1, 1]
+
+
+def test_a_csv_dump_gives_the_right_answers(imported, ask, tmp_path):
+    write_csv(tmp_path / "m.csv", memscope_rows())
+    trace, noted = imported(tmp_path / "m.csv")
+    assert noted == ""
+    check_memscope(ask, trace)
+
+
+@pytest.mark.parametrize("page", [512, 4096])
+def test_a_database_gives_the_same(imported, ask, tmp_path, page):
+    write_db(tmp_path / "m.db", memscope_rows(), page=page)
+    trace, _ = imported(tmp_path / "m.db")
+    check_memscope(ask, trace)
+
+
+def test_a_large_database_is_read_whole(imported, ask, tmp_path):
+    rows = [[i, "MALLOC", "PTA", "N/A", 10 ** 18 + i, 7, 7, 0, hex(i * 4096), f"{{allocation_id:{i},size:100}}", "x" * (i % 3000), ""]
+            for i in range(1, 5001)]
+    write_db(tmp_path / "m.db", rows, page=1024)
+    assert totals(ask, imported(tmp_path / "m.db")[0])["peak_heap"] == 500_000
+
+
+def test_sums_and_pairs_that_do_not_hold_are_noted(imported, tmp_path):
+    rows = memscope_rows()
+    rows[3][9] = rows[3][9].replace("used:1512", "used:9999")
+    rows.append([99, "FREE", "PTA", "N/A", START_US * 1000 + 99000, 77, 77, 0, "0x5000", "{allocation_id:88,size:5}", "", ""])
+    write_csv(tmp_path / "m.csv", rows)
+    with (tmp_path / "m.csv").open("a") as out:
+        out.write("100,MALLOC,PTA,N/A,17")
+    _, noted = imported(tmp_path / "m.csv")
+    assert "running sums of the file that are not those of its own events: 2" in noted
+    assert "frees of blocks that the file does not tell of: 1" in noted
+    assert "rows that make no sense (the last may be cut) and were left out: 1" in noted
+
+
+def test_a_free_after_the_recording_leaves_the_block_alive(imported, ask, tmp_path):
+    rows = memscope_rows()
+    rows.append([99, "FREE", "PTA", "N/A", START_US * 1000 + 99000, 77, 77, 0, f"0x{0x1000000:016x}",
+                 "{allocation_id:2,size:1000,used:0,shadow:true}", "", ""])
+    write_csv(tmp_path / "m.csv", rows)
+    assert totals(ask, imported(tmp_path / "m.csv")[0])["alive_at_end"] == 4096 + 1000
+
+
+def test_another_version_is_one_sentence(run, tmp_path):
+    write_csv(tmp_path / "m.csv", [], ["ID", "Event", "Name"])
+    refused(run, tmp_path / "m.csv", "another version of MemScope")
+    write_db(tmp_path / "m.db", [], [*COLUMNS[:11], "Stack"])
+    refused(run, tmp_path / "m.db", "another version of MemScope")
+    write_db(tmp_path / "n.db", [], table="other")
+    refused(run, tmp_path / "n.db", "no table 'memscope_dump'")
+    write_csv(tmp_path / "e.csv", [])
+    refused(run, tmp_path / "e.csv", "no allocation")
+    cut = tmp_path / "cut.db"
+    write_db(tmp_path / "w.db", memscope_rows())
+    cut.write_bytes((tmp_path / "w.db").read_bytes()[:1024])
+    refused(run, cut, "damaged or cut")
+
+
+# ---- the other way, and back ----
+
+
+@pytest.fixture(scope="module")
+def recorded(tidemark, tmp_path_factory):
+    """An exact recording of a program that allocates and keeps a few blocks, and of its child."""
+    build = pathlib.Path(tidemark).parent
+    trace = tmp_path_factory.mktemp("import") / "t.tide"
+    subprocess.run([build / "tests/unit/make_alloc_trace", trace, "old"], check=True, timeout=60)
+    return trace
+
+
+@pytest.mark.parametrize("name, ending", [("torch-snapshot", "pickle"), ("memscope", "csv")])
+def test_what_is_written_and_imported_again_has_the_same_totals(run, ask, imported, pickled, recorded, tmp_path, name, ending):
+    for trace in recorded, imported(pickled(snapshot(), "a.pickle"))[0]:
+        path = tmp_path / f"again.{ending}"
+        done = run("report", trace, "-f", name, "-o", path)
+        assert done.returncode == 0, done.stderr
+        again, noted = imported(path)
+        assert noted == ""
+        was, now = totals(ask, trace), totals(ask, again)
+        if trace == recorded:  # it has mapped memory, of which a part goes: the rest is another block then
+            was.pop("allocations"), now.pop("allocations")
+            was.pop("heap_allocated"), now.pop("heap_allocated")
+        assert now == was
+        again.unlink()
+
+
+def test_a_snapshot_that_is_written_is_plain_data(run, imported, pickled, tmp_path):
+    trace, _ = imported(pickled(snapshot(), "a.pickle"))
+    assert run("report", trace, "-f", "torch-snapshot", "-o", tmp_path / "b.pickle").returncode == 0
+    told = pickle.loads((tmp_path / "b.pickle").read_bytes())
+    history = told["device_traces"][0]
+    assert len(told["device_traces"]) == 3 and told["device_traces"][1] == []
+    assert sum(e["size"] for e in history if e["action"] == "alloc") == MIB + 4096 + 1000 + 300 + 512
+    assert history[2]["time_us"] == START_US
+    largest = next(e for e in history if e["action"] == "alloc" and e["size"] == 4096)
+    assert largest["frames"] == [{"filename": f, "line": n, "name": x} for f, n, x in BACKWARD]
+    assert sum(b["size"] for s in told["segments"] for b in s["blocks"]) == MIB + 1000 + 512 + 7
+
+
+def test_torch_reads_the_snapshot(run, imported, pickled, tmp_path):
+    python = os.environ.get("TIDEMARK_TORCH_PYTHON") or shutil.which("python3")
+    found = subprocess.run([python, "-c", "import importlib.util as u; print(u.find_spec('torch').origin)"], check=False,
+                           capture_output=True, text=True, timeout=60)
+    if found.returncode:
+        pytest.skip("torch is not installed; TIDEMARK_TORCH_PYTHON may name a Python that has it")
+    viewer = pathlib.Path(found.stdout.strip()).parent / "cuda" / "_memory_viz.py"
+    trace, _ = imported(pickled(snapshot(), "a.pickle"))
+    path = tmp_path / "b.pickle"
+    assert run("report", trace, "-f", "torch-snapshot", "-o", path).returncode == 0
+
+    def view(*words):
+        return subprocess.run([python, "-B", viewer, *words], check=True, capture_output=True, text=True, timeout=300,
+                              cwd=tmp_path).stdout
+
+    assert "segments: 4" in view("stats", path)
+    assert "TOTAL MEM: " in view("trace", path)
+    view("trace_plot", path, "-o", tmp_path / "plot.html")
+    view("segment_plot", path, "-o", tmp_path / "segments.html")
+    assert (tmp_path / "plot.html").stat().st_size and (tmp_path / "segments.html").stat().st_size
+
+
+def test_a_dump_that_is_written_keeps_both_invariants(run, recorded, tmp_path):
+    path = tmp_path / "m.csv"
+    assert run("report", recorded, "-f", "memscope", "-o", path).returncode == 0
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == COLUMNS
+    used, alive = {}, {}
+    for row in sorted(rows, key=lambda r: int(r["ID"])):
+        attributes = dict(part.split(":") for part in row["Attr"].strip("{}").split(","))
+        pool, size = (row["Process Id"], row["Device Id"]), int(attributes["size"])
+        used[pool] = used.get(pool, 0) + (size if row["Event"] == "MALLOC" else -size)
+        assert used[pool] == int(attributes["used"])
+        assert (alive.pop(attributes["allocation_id"], None) is None) == (row["Event"] == "MALLOC")
+        if row["Event"] == "MALLOC":
+            alive[attributes["allocation_id"]] = row
+    assert not alive and rows[0]["Device Id"] == "cpu"

@@ -1,0 +1,89 @@
+"""tidemark report leaks: until when a program worked, and that what it freed by then is no leak."""
+
+import json
+
+import pytest
+
+from pythons import name_of, pythons
+
+MIB = 1 << 20
+HOW = pytest.mark.parametrize("how", [["--exact"], []], ids=["exact", "sampled"])
+EACH = pytest.mark.parametrize("python", pythons(), ids=name_of)
+
+FREED = """
+import time
+def work():
+    return len([bytes(1000000) for i in range(120)])
+work()
+if "sleep" in TAIL:
+    time.sleep(0.3)
+x, end = 0.0, time.monotonic() + 0.3
+while time.monotonic() < end:
+    x = x + 1.0
+"""
+
+KEPT = """
+import time
+kept = [bytes(1000000) for i in range(120)]
+time.sleep(0.1)
+"""
+
+EXECS = """
+import os
+kept = [bytes(1000000) for i in range(120)]
+os.execv("/bin/true", ["true"])
+"""
+
+
+@pytest.fixture
+def facts(run, tmp_path):
+    """facts(how, *command) -> the facts of leaks, those of the summary, and the rows of leaks"""
+
+    def call(how, *command):
+        trace = tmp_path / "t.tide"
+        done = run("record", "-q", *how, "-f", "-o", trace, *command, timeout=180)
+        assert done.returncode == 0, done.stderr
+        leaks = json.loads(run("report", trace, "leaks", "-f", "json").stdout)["tables"]
+        summary = json.loads(run("report", trace, "summary", "-f", "json").stdout)["tables"]
+        return leaks["facts"]["values"], summary["facts"]["values"], leaks["leaks"]["rows"]
+
+    return call
+
+
+def check_agreement(leaks, summary):
+    """Both questions speak of one moment, and the summary names the other, too, if it differs."""
+    assert leaks["alive"] == summary.get("alive_before_end", summary["alive_at_end"])
+    assert leaks["blocks"] == summary.get("blocks_alive_before_end", summary["blocks_alive_at_end"])
+
+
+@HOW
+@EACH
+@pytest.mark.parametrize("tail", ["sleep", "count"])
+def test_what_was_freed_before_an_idle_end_is_no_leak(facts, python, how, tail):
+    leaks, summary, rows = facts(how, python, "-c", f"TAIL = {tail!r}\n{FREED}")
+    assert leaks["moment"].startswith("when the interpreter began to end")
+    assert leaks["alive"] < 20 * MIB and leaks["growing"] == 0
+    check_agreement(leaks, summary)
+
+
+@HOW
+@EACH
+def test_what_the_interpreter_frees_when_it_ends_was_kept(facts, python, how):
+    leaks, summary, rows = facts(how, python, "-c", KEPT)
+    # its size is above the distance of samples, so nearly every block is a sample
+    assert leaks["alive"] == pytest.approx(120e6, rel=0.3) and leaks["alive"] > 100e6
+    check_agreement(leaks, summary)
+
+
+@HOW
+def test_what_a_program_held_at_an_exec_is_no_leak(facts, how):
+    leaks, summary, rows = facts(how, "/usr/bin/python3", "-c", EXECS)
+    assert leaks["alive"] < 10 * MIB
+    check_agreement(leaks, summary)
+    assert leaks["ended_by_exec"] > 100e6
+
+
+def test_a_program_that_leaves_without_its_interpreter_ending(facts):
+    leaks, _, _ = facts(["--exact"], "/usr/bin/python3", "-c", KEPT + "import os; os._exit(0)")
+    assert leaks["moment"] == "the end of each process"
+    assert leaks["alive"] > 120e6

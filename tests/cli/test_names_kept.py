@@ -1,0 +1,96 @@
+"""Names that are kept from one recording to the next: the same as if the files were read anew, for their user
+alone, and only where they are wanted."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+OF_FILE, GUESSED = 1, 8  # flavours of frames: docs/FORMAT.md
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """A cache folder of this test's own; nothing is in it yet."""
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def record(run, cache, tmp_path):
+    """record(*words, **kw) -> the trace of a recording that uses that cache"""
+
+    def call(*words, **kw):
+        trace = tmp_path / f"{len(list(tmp_path.glob('*.tide')))}.tide"
+        env = {**os.environ, "XDG_CACHE_HOME": str(cache), **kw}
+        done = run("record", "-q", "-o", trace, *words, env=env)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return trace
+
+    return call
+
+
+@pytest.fixture
+def names(build):
+    """names(trace) -> what each address of each file is called"""
+
+    def call(trace):
+        dump = subprocess.run([build / "tests/unit/dump", trace], check=True, capture_output=True, text=True)
+        text, files, frames, found = {}, {}, {}, {}
+        for event in map(json.loads, dump.stdout.splitlines()):
+            if event.get("kind") == "STRING":
+                text[event["string"]] = event["text"]
+            elif event.get("kind") == "MODULE":
+                files[event["module"]] = text[event["file"]]
+            elif event.get("kind") == "FRAME" and event["flavour"] & ~GUESSED == OF_FILE:
+                frames[event["frame"]] = (files[event["process"]], event["address"])
+            elif event.get("kind") == "NAME" and event["frame"] in frames:
+                name = (event["depth"], text.get(event["function"]), text.get(event["file"]), event["line"])
+                found.setdefault(frames[event["frame"]], []).append(name)
+        return found
+
+    return call
+
+
+def kept(cache):
+    """What is in the cache, and when it was written."""
+    return {path.name: path.stat().st_mtime_ns for path in cache.glob("tidemark/*")}
+
+
+def test_a_second_recording_has_the_same_names_and_writes_nothing(record, names, target, cache):
+    words = ("--exact", "--no-cpu", target("record/leaky"))
+    read = names(record("--no-cache", *words))
+    assert kept(cache) == {}
+    first = names(record(*words))
+    written = kept(cache)
+    assert any(name.endswith(".names") for name in written)
+    again = names(record(*words))
+    assert kept(cache) == written
+    common = again.keys() & first.keys() & read.keys()
+    assert {at: again[at] for at in common} == {at: first[at] for at in common} == {at: read[at] for at in common}
+    assert any(name[1] == "main" for at in common for name in read[at])
+
+
+def test_python_is_named_alike_with_and_without_what_is_kept(record, names, cache):
+    words = ("/usr/bin/python3", "-c", "x = [bytearray(100000) for i in range(300)]")
+    record(*words)
+    kept_names, read = names(record(*words)), names(record("--no-cache", *words))
+    both = kept_names.keys() & read.keys()
+    assert both
+    assert [kept_names[at] for at in both] == [read[at] for at in both]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(record, names, target, tmp_path):
+    (tmp_path / "file").write_text("")
+    words = ("--exact", "--no-cpu", target("record/leaky"))
+    without, found = names(record(*words, XDG_CACHE_HOME=str(tmp_path / "file"))), names(record(*words))
+    common = without.keys() & found.keys()
+    assert any(name[1] == "main" for at in common for name in without[at])
+    assert [without[at] for at in common] == [found[at] for at in common]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can record for somebody else")
+def test_what_others_may_read_is_not_mixed_with_what_root_may(record, target, cache):
+    record("--exact", "setpriv", "--reuid=65534", "--clear-groups", target("record/leaky"))
+    assert not any(name.endswith(".names") for name in kept(cache))

@@ -1,0 +1,119 @@
+"""OpenCL for real: whatever device this machine has, PoCL's on the CPU at the least; skipped where none is.
+
+What tests/targets/devices/cl_user.c allocates is in its head.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+MIB = 1 << 20
+PYTHON = "/usr/bin/python3"
+
+
+@pytest.fixture(scope="module")
+def programs(build, tmp_path_factory):
+    """programs(way) -> the program that comes to OpenCL that way"""
+    folder = build / "tests" / "targets" / "devices"
+    os.environ.setdefault("POCL_CACHE_DIR", str(tmp_path_factory.mktemp("pocl")))
+    plain = subprocess.run([folder / "cl_looked_up", "buffers"], check=False, timeout=60)
+    if plain.returncode == 3:
+        pytest.skip("there is no OpenCL device: tools/setup check installs PoCL")
+    assert plain.returncode == 0
+
+    def call(way):
+        path = folder / f"cl_{way}"
+        if not path.exists():
+            pytest.skip("OpenCL's headers were not there when the programs were built")
+        return path
+
+    return call
+
+
+@pytest.fixture
+def recorded(run, tmp_path):
+    """recorded(*command, how=()) -> tables of the question spaces, a function that asks others, and the output"""
+
+    def call(*command, how=(), code=0):
+        trace = tmp_path / "opencl.tide"
+        done = run("record", *how, "-o", trace, *command, timeout=300)
+        assert done.returncode == code, done.stderr
+
+        def ask(*question):
+            said = run("report", trace, *question, "-f", "json")
+            assert said.returncode == 0, said.stderr
+            tables = json.loads(said.stdout)["tables"]
+            return {name: t.get("rows", t.get("values")) for name, t in tables.items()}
+
+        return ask("spaces"), ask, done.stdout
+
+    return call
+
+
+def by_space(tables):
+    return {row["space"]: (row["peak"], row["live_end"], row["allocations"])
+            for row in tables["spaces"] if row["space"] != "host"}
+
+
+@pytest.mark.parametrize("how", [(), ("--exact",)], ids=["sampled", "exact"])
+@pytest.mark.parametrize("way", ["linked", "looked_up"])
+def test_buffers_live_until_the_library_says_so_and_a_leak_has_its_line(programs, recorded, way, how):
+    tables, ask, _ = recorded(programs(way), "buffers", how=how)
+    # a part of a buffer and one over memory of the host are no new memory
+    assert by_space(tables) == {"opencl:0": (8 * MIB, 3 * MIB, 3)}
+    leaks = ask("leaks", "--space", "opencl:0")["leaks"]
+    assert [(row["bytes"], row["site"].split()[0]) for row in leaks] == [(3 * MIB, "leak")]
+
+
+def test_images_have_the_size_that_the_library_says_and_svm_its_own_space(programs, recorded):
+    tables, _, said = recorded(programs("looked_up"), "images")
+    image, shared = said.split()[:2]
+    found = by_space(tables)
+    if image == "1":
+        peak, live, count = found.pop("opencl:0")
+        assert peak >= 64 * 64 * 4 and (live, count) == (0, 1)
+    if shared == "1":
+        assert found.pop("opencl-svm") == (256 << 10, 0, 1)
+    assert not found
+
+
+@pytest.mark.parametrize("what, asked", [("refused", 1 << 50), ("none", 0)])
+def test_what_was_refused_is_told_whether_the_program_asks_or_not(programs, recorded, what, asked):
+    tables, _, _ = recorded(programs("looked_up"), what)
+    (failed,) = tables["failed"]
+    assert (failed["asked_for"], failed["call"], failed["status"]) == (asked, "clCreateBuffer", "-61")
+
+
+def test_pyopencl_by_line(programs, recorded, tmp_path):
+    found = subprocess.run([PYTHON, "-c", "import pyopencl"], check=False, capture_output=True, timeout=60)
+    if found.returncode:
+        pytest.skip("python3-pyopencl is not installed")
+    script = tmp_path / "buffers.py"
+    script.write_text("import pyopencl as cl\n"
+                      "context = cl.Context(cl.get_platforms()[0].get_devices()[:1])\n"
+                      "def keep():\n"
+                      "    return cl.Buffer(context, cl.mem_flags.READ_WRITE, 5 << 20)\n"
+                      "kept = keep()\n"
+                      "for _ in range(8):\n"
+                      "    cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 20)\n"
+                      "import os\n"
+                      "os._exit(0)\n")
+    tables, ask, _ = recorded(PYTHON, script)
+    assert by_space(tables) == {"opencl:0": (6 * MIB, 5 * MIB, 9)}
+    lines = {row["line"]: row["allocated"] for row in ask("lines", "--space", "opencl:0")["lines"]
+             if row["allocated"]}
+    assert lines == {4: 5 * MIB, 7: 8 * MIB}
+
+
+def test_clpeak_unchanged(programs, recorded):
+    if not shutil.which("clpeak"):
+        pytest.skip("clpeak is not installed")
+    tables, _, said = recorded("clpeak", "--kernel-latency", how=("--launches",))
+    assert programs and "Kernel launch latency" in said
+    peak, live, count = by_space(tables)["opencl:0"]
+    assert peak > 0 and live == 0 and count >= 1
+    assert all(row["launches"] > 0 and row["call"] != "clEnqueueNDRangeKernel" for row in tables["launches"])
+    assert tables["launches"]

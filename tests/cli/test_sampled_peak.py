@@ -1,0 +1,130 @@
+"""Sampled recordings of programs whose allocations are known: peaks, leaks and their errors are honest.
+
+What is asked here would be wrong by far more without what is tested: chance alone does not fail it.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tracemaker import (ALLOC, END, FACT, FREE, PROCESS, PROCESS_END, STRING, THREAD, THREAD_END, Trace,
+                        record)
+
+PYTHON = os.path.realpath(sys.executable)
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+@pytest.fixture
+def facts(run):
+    """facts(trace, question) -> its facts"""
+
+    def call(trace, question):
+        done = run("report", trace, question, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["tables"]["facts"]["values"]
+
+    return call
+
+
+@pytest.fixture
+def known(tmp_path_factory):
+    """known(kind) -> a command of bench/inputs/known.c, which says what it has allocated"""
+    program = tmp_path_factory.mktemp("known") / "known"
+    subprocess.run(["cc", "-O1", "-o", program, f"{ROOT}/bench/inputs/known.c"], check=True)
+    return lambda kind: [program, kind]
+
+
+def sampled_trace(path, events):
+    """events: (alive, weight in thousandths, bytes) per moment, +address to allocate, -address to free"""
+    rows = [record(PROCESS, 1, 0, 100, 1, 0), record(THREAD, 1, 1, 100)]
+    for address, size, weight in events:
+        if address > 0:
+            rows.append(record(ALLOC, 1, address, size, 0, 0, weight, step=1000))
+        else:
+            rows.append(record(FREE, 1, -address, 0, 15, step=1000))
+    rows += [record(THREAD_END, 1, step=1), record(PROCESS_END, 1, 1, 0, step=1), record(END)]
+    trace = Trace().add([record(STRING, 1, tail=b"recorded"), record(FACT, 0, 0, 1, tail=b"sampled")])
+    for i in range(0, len(rows), 20000):
+        trace.add(rows[i:i + 20000])
+    return trace.write(path)
+
+
+def test_the_peak_of_mere_churn_is_not_the_largest_of_its_estimates(facts, tmp_path):
+    """100 blocks live at any time, of which chance takes one in twenty: each stands for 20."""
+    dice = random.Random(7)
+    alive, events, live, largest = [], [], 0, 0
+    for i in range(200_000):
+        if len(alive) == 100:
+            address, sampled = alive.pop(dice.randrange(100))
+            if sampled:
+                events.append((-address, 0, 0))
+                live -= 20_000
+        sampled = dice.random() < 1 / 20
+        address = 4096 + i * 16
+        alive.append((address, sampled))
+        if sampled:
+            events.append((address, 1000, 20_000))
+            live += 20_000
+            largest = max(live, largest)
+    said = facts(sampled_trace(tmp_path / "t.tide", events), "summary")
+    error = said["peak_heap"] * said["peak_heap_error_percent"] / 100
+    assert largest > 250_000 and said["peak_heap"] < 200_000
+    assert abs(said["peak_heap"] - 100_000) < 2 * error
+
+
+def test_the_peak_of_growth_is_the_sum_of_its_samples(facts, tmp_path):
+    said = facts(sampled_trace(tmp_path / "t.tide", [(4096 * i, 1000, 20_000) for i in range(1, 300)]),
+                 "peak")
+    assert said["peak_heap"] == 299 * 20_000
+
+
+def test_blocks_that_stand_for_themselves_are_exact_at_the_peak(facts, tmp_path):
+    """Weight 0: every block of its size was recorded, as is said of a limit."""
+    events = [(4096 * i, 1_000_000, 0) for i in range(1, 300)]
+    assert facts(sampled_trace(tmp_path / "t.tide", events), "peak")["peak_heap"] == 299_000_000
+
+
+@pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])
+def test_stated_errors_hold_for_programs_that_know_their_peak(run, facts, known, tmp_path, kind):
+    """Of six runs; one may be off by chance."""
+    off = 0
+    for i in range(6):
+        trace = tmp_path / f"{i}.tide"
+        done = run("record", "-q", "--no-cpu", "--no-names", "-o", trace, *known(kind))
+        assert done.returncode == 0
+        allocated, _, peak, *_ = map(int, done.stderr.split())
+        said = facts(trace, "summary")
+        for value, true, error in ((said["peak_heap"], peak, said["peak_heap_error_percent"]),
+                                   (said["heap_allocated"], allocated,
+                                    said["heap_allocated_error_percent"])):
+            assert value < 3 * true
+            off += abs(value - true) > 3 * error / 100 * value + 8192
+    assert off <= 2
+
+
+LEAK = """
+kept = []
+def leak():
+    kept.append(bytearray(40000))
+def churn():
+    for _ in range({pieces}):
+        bytearray(3000000 // {pieces})
+for i in range(800):
+    leak()
+    churn()
+"""
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 100])
+def test_a_leak_beside_churn_is_growing(run, tmp_path, pieces):
+    (tmp_path / "p.py").write_text(LEAK.format(pieces=pieces))
+    trace = tmp_path / "t.tide"
+    assert run("record", "-q", "--no-cpu", "-o", trace, PYTHON, tmp_path / "p.py").returncode == 0
+    said = json.loads(run("report", trace, "leaks", "-f", "json").stdout)["tables"]
+    row = said["leaks"]["rows"][0]
+    assert "leak (" in row["site"] and row["trend"] == "growing"
+    assert row["bytes"] == pytest.approx(800 * 40057, rel=0.4)

@@ -1,0 +1,123 @@
+"""What somebody sees who asks nothing: the first screen; and that every table fits the terminal."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+PYTHON = """\
+import json
+kept = []
+def work(n):
+    return [bytearray(1000) for _ in range(n)]
+def burn():
+    return sum(i * i for i in range(300000))
+for i in range(30):
+    kept.append(work(1000))
+    burn()
+    json.dumps(list(range(1000)))
+"""
+
+CXX = r"""
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+namespace a_namespace_with_a_long_name {
+template <typename Key, typename Value> struct table_of_everything {
+    std::map<Key, std::vector<Value>> inside;
+    void remember(const Key &key, int n) {
+        inside[key] = std::vector<Value>(n, Value("a text that is too long for its small buffer"));
+    }
+};
+}
+int main() {
+    auto *t = new a_namespace_with_a_long_name::table_of_everything<std::string, std::string>;
+    for (int i = 0; i < 200; i++)
+        t->remember("a key that is long as well, number " + std::to_string(i), 100);
+    return t->inside.size() == 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def traces(tidemark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("screen")
+    (folder / "app.py").write_text(PYTHON)
+    (folder / "app.cc").write_text(CXX)
+    compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    subprocess.run([compiler, "-g", "-O0", "-o", folder / "app", folder / "app.cc"], check=True)
+    for name, command in (("python", ["/usr/bin/python3", "app.py"]), ("cxx", ["./app"])):
+        subprocess.run([tidemark, "record", "-q", "--exact", "-o", folder / f"{name}.tide", *command], cwd=folder,
+                       check=True)
+    return lambda name: folder / f"{name}.tide"
+
+
+def questions(run):
+    said = run("report", "--help").stdout
+    return re.findall(r"^ {4}(\w+) {2,}", said[said.index("QUESTION"):], re.M) or pytest.fail(said)
+
+
+def at(columns):
+    return {**os.environ, "COLUMNS": str(columns), "LC_ALL": "C.UTF-8"}
+
+
+def test_the_first_screen_says_it_all(run, traces):
+    screen = run("report", traces("python"), env=at(80)).stdout.splitlines()[:24]
+    text = "\n".join(screen)
+    assert re.search(r"^'/usr/bin/python3 app.py' ran for .*; the heap peaked at 3\d\.\d MiB \(exact\) after", " ".join(screen[:4]))
+    memory = text[text.index("memory at the peak"):text.index("cpu time")]
+    assert re.search(r"^ *3\d\.\d MiB +\d\d\.\d % +app\.py:4 +return \[bytearray", memory, re.M)
+    assert "app.py:6" in text[text.index("cpu time"):]
+    assert "Ask next: " in text
+
+
+def test_it_names_what_grows(run, traces):
+    text = " ".join(run("report", traces("python"), env=at(80)).stdout.split())
+    assert re.search(r"still grew, most of it from .*\(app\.py:4\), by .*; ask 'leaks'", text)
+
+
+def test_every_table_fits(run, traces):
+    asked = [None, "summary", "lines", "functions", "cpu", "copies", "waits", "peak", "leaks", "temporary", "sites",
+             "tree", "histogram", "threads", "regions", "resident", "processes", "timeline", "overview"]
+    for name in "python", "cxx":
+        for question in asked:
+            for columns in 80, 100, 200:
+                done = run("report", traces(name), *[question] * bool(question), env=at(columns))
+                if question == "resident" and "no sample of resident memory" in done.stderr:
+                    continue  # nobody found the time to look before it ended
+                assert done.returncode == 0
+                assert not [line for line in done.stdout.splitlines() if len(line) > columns], (name, question)
+
+
+def sites(run, trace, question="peak"):
+    return json.loads(run("report", trace, question, "-f", "json").stdout)["tables"][question]["rows"]
+
+
+def test_the_site_is_the_programs_own(run, traces):
+    largest = sites(run, traces("python"))[0]
+    assert largest["site"].endswith("app.py:4)")
+    largest = sites(run, traces("cxx"))[0]
+    assert largest["site"].startswith("a_namespace_with_a_long_name::table_of_everything<")
+    assert "app.cc:" in largest["site"]
+
+
+def test_a_tree_begins_with_the_program(run, traces):
+    assert sites(run, traces("cxx"), "tree")[0]["function"].startswith("main")
+    assert sites(run, traces("python"), "tree")[0]["function"].startswith("<module>")
+    whole = run("report", traces("python"), "tree", "--native", env=at(200)).stdout
+    assert re.search(r"PyEval|_PyEval|Py_RunMain", whole)
+
+
+def test_whole_stacks_are_there_on_request(run, traces):
+    short = run("report", traces("python"), "peak", "--limit", "1", env=at(80)).stdout
+    assert "more; --native shows whole stacks" in short
+    whole = run("report", traces("python"), "peak", "--limit", "1", "--native", env=at(80)).stdout
+    assert " more" not in whole and len(whole.splitlines()) > len(short.splitlines())
+
+
+def test_collapsed_stacks_have_the_lines_of_python(run, traces):
+    said = run("report", traces("python"), "-f", "collapsed").stdout
+    assert re.search(r"<module> \(.*app\.py:8\);.*work \(.*app\.py:4\)", said)

@@ -1,0 +1,123 @@
+"""Memory of devices beside the host's: each question is about one space, and none is added to another.
+
+The trace is that of tests/unit/make_space_trace.c: its head lists what is allocated when.
+"""
+
+import json
+import subprocess
+
+import pytest
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def trace(build, tmp_path_factory):
+    path = tmp_path_factory.mktemp("spaces") / "spaces.tide"
+    subprocess.run([build / "tests" / "unit" / "make_space_trace", path], check=True, timeout=60)
+    return path
+
+
+@pytest.fixture
+def ask(run, trace):
+    """ask(question, *options) -> its tables: rows, or values of facts"""
+
+    def call(*arguments):
+        done = run("report", trace, *arguments, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        tables = json.loads(done.stdout)["tables"]
+        return {name: t.get("rows", t.get("values")) for name, t in tables.items()}
+
+    return call
+
+
+@pytest.mark.parametrize("question", ["spaces", "summary"])
+def test_all_spaces_stand_side_by_side(ask, question):
+    rows = {row["space"]: row for row in ask(question)["spaces"]}
+    assert list(rows) == ["host", "gpu:0", "gpu:1", "gpu-host"]
+    assert {name: row["peak"] for name, row in rows.items()} == {
+        "host": 10000, "gpu:0": 11 * MIB, "gpu:1": 3 * MIB, "gpu-host": 4 * MIB}
+    assert rows["gpu:0"]["live_end"] == 2 * MIB and rows["gpu:1"]["live_end"] == 0
+    assert rows["gpu:0"]["failed"] == 2 and rows["host"]["failed"] is None
+    assert rows["gpu-host"]["kind"] == "host, pinned"
+
+
+def test_what_was_asked_for_in_vain_has_its_line(ask):
+    (failed,) = ask("spaces")["failed"]
+    assert (failed["space"], failed["asked_for"], failed["times"]) == ("gpu:0", 65536 * MIB, 2)
+    assert (failed["call"], failed["status"]) == ("gpuAlloc", "2")
+    assert failed["site"].startswith("train")
+
+
+def test_launches_are_counted_by_line(ask):
+    (launched,) = ask("spaces")["launches"]
+    assert (launched["launches"], launched["call"]) == (123, "square")
+
+
+@pytest.mark.parametrize("space, peak", [("gpu:0", 11), ("gpu:1", 3), ("gpu-host", 4)])
+def test_the_peak_of_one_space_is_exact_though_the_host_is_sampled(ask, space, peak):
+    tables = ask("peak", "--space", space)
+    assert tables["facts"]["peak_heap"] == peak * MIB
+    assert tables["facts"]["basis"] == "exact"
+    assert sum(row["bytes"] for row in tables["peak"]) == peak * MIB
+
+
+def test_the_question_and_the_list_of_spaces_agree(ask):
+    for row in ask("spaces")["spaces"]:
+        facts = ask("peak", "--space", row["space"])["facts"]
+        assert (facts["peak_heap"], facts["time"]) == (row["peak"], row["peak_time"])
+
+
+def test_leaks_of_one_space(ask):
+    tables = ask("leaks", "--space", "gpu:0")
+    assert tables["facts"]["alive"] == 2 * MIB
+    assert [row["site"].split()[0] for row in tables["leaks"]] == ["train"]
+    assert ask("leaks", "--space", "gpu:1")["facts"]["alive"] == 0
+
+
+def test_every_question_about_allocations_is_about_the_space(ask):
+    assert {row["allocated"] for row in ask("sites", "--space", "gpu:0")["sites"]} == {8 * MIB, 3 * MIB}
+    assert ask("tree", "--space", "gpu:0")["tree"][0]["bytes"] == 11 * MIB
+    assert max(row["live_heap"] or 0 for row in ask("timeline", "--space", "gpu:0")["timeline"]) == 11 * MIB
+    assert {row["line"]: row["at_peak"] for row in ask("lines", "--space", "gpu:0")["lines"]} == {
+        20: 8 * MIB, 30: 3 * MIB}
+    assert ask("temporary", "--space", "gpu:0")["temporary"][0]["blocks"] == 1
+
+
+def test_the_host_is_what_is_asked_about_unless_another_is_named(run, trace):
+    plain = run("report", trace, "peak").stdout
+    assert run("report", trace, "peak", "--space", "host").stdout == plain
+    assert "9.8 KiB" in plain and "MiB" not in plain
+
+
+def test_another_space_is_said_to_be_one(run, trace):
+    text = run("report", trace, "peak", "--space", "gpu:0").stdout
+    assert "Allocations are those of gpu:0, not of the host." in text
+
+
+def test_two_moments_of_one_space(run, trace):
+    done = run("diff", trace, "--from", "1.5", "--to", "4.5", "--space", "gpu:0", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    totals = json.loads(done.stdout)["tables"]["totals"]["values"]
+    assert (totals["live_a"], totals["live_b"]) == (8 * MIB, 2 * MIB)
+
+
+def test_a_space_that_is_not_there_is_named_with_those_that_are(run, trace):
+    for command in (["report", trace, "peak"], ["diff", trace, trace]):
+        done = run(*command, "--space", "gpu:7")
+        assert done.returncode == 2
+        assert "no memory of 'gpu:7', but that of host, gpu:0, gpu:1 and gpu-host" in done.stderr
+
+
+def test_a_trace_without_devices_says_so(run, build, tmp_path):
+    path = tmp_path / "old.tide"
+    subprocess.run([build / "tests" / "unit" / "make_alloc_trace", path, "old"], check=True, timeout=60)
+    done = run("report", path, "peak", "--space", "cuda:0")
+    assert done.returncode == 2 and "there is the host's alone" in done.stderr
+    assert "all memory of this trace is the host's" in " ".join(run("report", path, "spaces").stdout.split())
+    assert "spaces" not in json.loads(run("report", path, "summary", "-f", "json").stdout)["tables"]
+
+
+def test_resident_memory_is_the_hosts_alone(run, trace):
+    done = run("report", trace, "resident", "--space", "gpu:0")
+    assert done.returncode == 1 and "memory of the host" in done.stderr

@@ -1,0 +1,316 @@
+"""Deep learning: the questions ops, decompose, what-if, steps and leaks --per-step, of lives that are written as
+text, and of real models where PyTorch is installed: TIDEMARK_TORCH names an interpreter that has it."""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import tensormaker
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MODEL = "w=build/empty/400000 b=build/empty/4000 "
+STEP = ("x=other/randn/100000@11 h=forward/addmm/80000 t=forward/mul/80000 -t y=forward/relu/60000 "
+        "loss=other/nll_loss/8000@12 {loss} d=backward/mm/60000 g=backward/mm/400000 gb=backward/sum/4000 -d -h -y "
+        "s=optimizer/sqrt/400000@13 {peak} -s -g -gb -x -loss ")
+STATE = "x=other/randn/100000@11 h=forward/addmm/80000 g=backward/mm/400000 -h m=optimizer/zeros_like/400000@13 -g -x "
+
+
+@pytest.fixture
+def asked(run, tmp_path):
+    """asked(life, question, *options) -> the tables of the answer"""
+
+    def ask(life, *words):
+        path = tensormaker.make(tmp_path / "life.tide", life)
+        done = run("report", path, *words, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        tables = json.loads(done.stdout)["tables"]
+        return {name: t["rows"] if t["shape"] != "facts" else t["values"] for name, t in tables.items()}
+
+    return ask
+
+
+def step(loss="", peak=""):
+    return STEP.format(loss=loss, peak=peak)
+
+
+def kinds(tables):
+    return {row["kind"]: row["bytes"] for row in tables["kinds"] if row["bytes"]}
+
+
+LIFE = MODEL + STATE + step() + step(loss="!lost", peak="!stepping") + step()
+
+
+def test_a_moment_is_divided_by_what_tensors_are_for(asked):
+    assert kinds(asked(LIFE, "decompose", "--at", "lost")) == {
+        "parameters": 404000, "optimizer state": 400000, "inputs": 100000, "activations": 148000}
+    assert kinds(asked(LIFE, "decompose", "--at", "stepping")) == {
+        "parameters": 404000, "optimizer state": 400000, "gradients": 404000, "inputs": 100000, "activations": 8000,
+        "temporaries": 400000}
+
+
+def test_the_parts_add_up_to_what_peak_says(asked):
+    parts, peak = asked(LIFE, "decompose"), asked(LIFE, "peak")
+    whole = sum(row["bytes"] for row in peak["peak"])
+    assert parts["facts"]["peak_heap"] == whole == sum(kinds(parts).values())
+    assert sum(row["bytes"] for row in parts["modules"]) == whole
+    few = asked(LIFE, "decompose", "--limit", "2")["modules"]
+    assert len(few) == 3 and sum(row["bytes"] for row in few) == whole
+
+
+def test_modules_are_named_by_their_classes(asked):
+    rows = asked(LIFE, "decompose", "--at", "lost")["modules"]
+    assert {(r["kind"], r["module"]): r["bytes"] for r in rows}["parameters", "Linear"] == 404000
+    assert {r["module"] for r in rows if r["kind"] == "activations"} == {"Net", None}
+
+
+def test_operators_have_what_they_allocated(asked):
+    rows = {(r["op"], r["phase"]): r for r in asked(LIFE, "ops")["ops"]}
+    mm = rows["mm", "backward"]
+    assert (mm["blocks"], mm["allocated"], mm["freed"]) == (7, 4 * 400000 + 3 * 60000, 4 * 400000 + 3 * 60000)
+    assert mm["most"] == 460000 and mm["node"] == "MmBackward0"
+    assert rows["zeros_like", "optimizer"]["change"] == 400000
+    assert rows["sqrt", "optimizer"]["at_peak"] == 400000
+
+
+@pytest.mark.parametrize("by, column, expected", [
+    ("phase", "phase", {"other", "build", "forward", "backward", "optimizer"}),
+    ("kind", "kind", {"parameters", "gradients", "optimizer state", "activations", "inputs", "temporaries"}),
+    ("module", "module", {"Linear", "Net", None}),
+    ("node", "node", {"MmBackward0", None}),
+])
+def test_rows_are_of_what_is_asked_for(asked, by, column, expected):
+    tables = asked(LIFE, "ops", "--by", by)
+    assert {row[column] for row in tables["ops"]} == expected
+    assert sum(row["allocated"] for row in tables["ops"]) == tables["facts"]["allocated"]
+
+
+def test_one_step_has_its_own_sums(asked):
+    tables = asked(LIFE, "ops", "--step", "3")
+    rows = {(r["op"], r["phase"]): r for r in tables["ops"]}
+    assert rows["addmm", "forward"]["blocks"] == 1 and rows["addmm", "forward"]["allocated"] == 80000
+    assert rows["empty", "build"]["allocated"] == 0 and rows["empty", "build"]["most"] == 404000
+    assert tables["facts"]["tensors"] == 9
+
+
+def test_steps_are_found_and_said_how(asked):
+    tables = asked(LIFE, "steps")
+    assert [(r["steps"], r["found_by"]) for r in tables["loops"]] == [(4, "the optimizer's frames")]
+    assert [r["step"] for r in tables["steps"]] == [1, 2, 3, 4]
+    told = asked(MODEL + (step() + "| ") * 7, "steps")
+    assert [(r["steps"], r["found_by"]) for r in told["loops"]] == [(7, "the program")]
+
+
+def test_what_was_allocated_in_a_found_step_is_said_to_be_unknown(run, tmp_path):
+    path = tensormaker.make(tmp_path / "life.tide", LIFE)
+    done = run("report", path, "leaks", "--born-in", "2")
+    assert done.returncode == 2 and "tidemark.step()" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_grows_from_step_to_step_is_a_leak_and_nothing_else(asked):
+    cache = ["c=forward/cos/9000 ", "c=forward/cos/9000 "] + [""] * 8
+    life = MODEL + STATE + "".join(step() + "kept=other/stack/5000@30 " + more for more in cache)
+    rows = asked(life, "leaks", "--per-step")["per_step"]
+    assert [(r["growth_per_step"], r["op"], r["pace"], r["kind"]) for r in rows] == [
+        (5000, "stack", "steady", "inputs")]
+    assert rows[0]["site"].startswith("<module> (/srv/app/train.py:30")
+
+
+def test_what_is_held_over_one_boundary_is_no_leak(asked):
+    held = "e9=other/clone/7000@40 "
+    for i in range(10):
+        held += step() + f"e{i}=other/clone/7000@40 -e{(i + 9) % 10} "
+    assert asked(MODEL + STATE + held, "leaks", "--per-step")["per_step"] == []
+
+
+def test_few_steps_are_said_to_be_too_few(run, tmp_path):
+    path = tensormaker.make(tmp_path / "life.tide", LIFE)
+    assert "too few" in run("report", path, "leaks", "--per-step").stdout
+    path = tensormaker.make(tmp_path / "none.tide", MODEL)
+    assert "There are no steps" in run("report", path, "leaks", "--per-step").stdout
+
+
+@pytest.mark.parametrize("question", ["ops", "decompose", "what-if"])
+def test_a_trace_without_tensors_says_so(run, build, tmp_path, question):
+    path = tmp_path / "plain.tide"
+    subprocess.run([build / "tests" / "unit" / "make_heap_trace", "exact", path], check=True)
+    done = run("report", path, question)
+    assert done.returncode == 0 and "no tensors" in " ".join(done.stdout.split())
+
+
+# ---- what if ----
+
+def test_the_peak_falls_by_what_is_worked_out_by_hand(asked):
+    tables = asked(LIFE, "what-if")
+    assert tables["facts"]["tensors_peak"] == 1716000  # in the optimizer: 404 + 400 + 404 + 100 + 8 + 400 thousand
+    falls = {(r["idea"], r["kind"]): r["fall"] for r in tables["ideas"] if not r["module"]}
+    assert falls["in half the bytes", "gradients"] == 202000
+    assert falls["in half the bytes", "parameters"] == 202000
+    assert falls["in half the bytes", "inputs"] == 50000
+    assert ("freed after the optimizer's step", "gradients") not in falls
+    assert ("elsewhere between steps", "optimizer state") not in falls  # it is there when the peak is
+
+
+def test_gradients_that_are_freed_late_are_told(asked):
+    """They live through the next forward phase, which has the peak."""
+    late = ("h=forward/addmm/900000 {g} y=other/sum/8000 g=backward/mm/400000 -h -y s=optimizer/sqrt/9000@13 -s "
+            "n=other/randn/9000 -n ")
+    life = MODEL + late.format(g="") + late.format(g="") .replace("-h", "-h -g") * 4
+    falls = {(r["idea"], r["kind"]): r["fall"] for r in asked(life, "what-if")["ideas"]}
+    assert falls["freed after the optimizer's step", "gradients"] == 400000
+
+
+def test_activations_are_told_by_module(asked):
+    tall = MODEL + ("h=forward/addmm/900000 y=forward/relu/800000 l=other/sum/9000 g=backward/mm/400000 -y "
+                    "d=backward/mm/9000 -d -h -g -l ") * 4
+    falls = {(r["idea"], r["module"]): r["fall"] for r in asked(tall, "what-if")["ideas"] if r["kind"] == "activations"}
+    assert falls["computed again for gradients", "Net"] > 0
+
+
+def test_ideas_are_taken_until_the_tensors_fit(run, asked, tmp_path):
+    together = asked(LIFE, "what-if", "--fits-in", "1.5MB")["together"]
+    assert len(together) == 2 and together[0]["peak_then"] == 1514000 and together[1]["peak_then"] <= 1500000
+    assert asked(LIFE, "what-if", "--fits-in", "1GB")["together"] == []
+    path = tensormaker.make(tmp_path / "life.tide", LIFE)
+    assert "do not fit" in " ".join(run("report", path, "what-if", "--fits-in", "1KB").stdout.split())
+    done = run("report", path, "what-if", "--fits-in", "many")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+# ---- comparison ----
+
+@pytest.fixture
+def compared(run, tmp_path):
+    """compared([lives], *options) -> the tables of `diff --per-op`"""
+
+    def compare(lives, *words):
+        paths = [tensormaker.make(tmp_path / f"{i}.tide", life) for i, life in enumerate(lives)]
+        done = run("diff", *paths, "--per-op", *words, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        tables = json.loads(done.stdout)["tables"]
+        return {name: t["rows"] if t["shape"] != "facts" else t["values"] for name, t in tables.items()}
+
+    return compare
+
+
+def test_a_change_is_charged_to_the_operator_that_made_it(compared):
+    """One more operator, and one that allocates more: all that follow are the same."""
+    other = LIFE.replace("y=forward/relu/60000 ", "n=forward/sin/30000 y=forward/relu/65000 ", 1).replace(
+        "-h -y s=", "-h -y -n s=", 1)
+    tables = compared([LIFE, other])
+    assert [(r["op"], r["change"], r["bytes_a"], r["bytes_b"]) for r in tables["ops"]] == [
+        ("sin", 30000, None, 30000), ("relu", 5000, 60000, 65000)]
+    assert tables["totals"]["allocated_change"] == 35000
+    assert compared([other, LIFE])["totals"]["allocated_change"] == -35000
+    assert compared([LIFE, LIFE])["ops"] == []
+
+
+def test_the_change_of_the_peak_is_divided_by_kinds(compared):
+    other = LIFE.replace("s=optimizer/sqrt/400000", "s=optimizer/sqrt/500000")
+    tables = compared([LIFE, other])
+    assert tables["totals"]["tensors_peak_change"] == 100000 == sum(r["change"] for r in tables["at_peak"])
+    assert {r["kind"]: r["change"] for r in tables["at_peak"]}["temporaries"] == 100000
+
+
+def test_two_steps_of_one_run_are_compared(compared, run, tmp_path):
+    life = MODEL + STATE + step() + step(loss="more=other/stack/9000@50 ") + step()
+    rows = compared([life], "--step", "2", "--step", "3")["ops"]
+    assert [(r["op"], r["change"]) for r in rows] == [("stack", 9000)]
+    rows = compared([life, life], "--step", "3")["ops"]
+    assert rows == []
+    path = tensormaker.make(tmp_path / "life.tide", life)
+    done = run("diff", path, "--step", "2", "--step", "3", "-f", "json")
+    assert json.loads(done.stdout)["tables"]["totals"]["values"]["live_change"] == 9000
+
+
+@pytest.mark.parametrize("words, says", [
+    (["--per-op"], "second trace"), (["--step", "2"], "--step twice"),
+    (["--step", "2", "--step", "99", "--per-op"], "there is no step 99"),
+    (["--step", "1", "--step", "2", "--step", "3"], "one too many"),
+])
+def test_a_comparison_that_cannot_be_says_why(run, tmp_path, words, says):
+    path = tensormaker.make(tmp_path / "life.tide", LIFE)
+    done = run("diff", path, *words)
+    assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_traces_without_tensors_are_not_compared_by_operator(run, build, tmp_path):
+    path = tmp_path / "plain.tide"
+    subprocess.run([build / "tests" / "unit" / "make_heap_trace", "exact", path], check=True)
+    done = run("diff", path, path, "--per-op")
+    assert done.returncode == 1 and "no tensors" in done.stderr
+
+
+# ---- real models ----
+
+@functools.lru_cache(maxsize=None)
+def torch_python():
+    """An interpreter that has PyTorch; None: there is none."""
+    ask = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    python = os.environ.get("TIDEMARK_TORCH")
+    if python and subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0:
+        return python
+    return None
+
+
+needs_torch = pytest.mark.skipif(not torch_python(), reason="TIDEMARK_TORCH names no Python that has PyTorch")
+MODELS = {  # and the share of bytes that may be told wrongly, in percent
+    "mlp": 0.05, "cnn": 0.05, "transformer": 0.5, "checkpointed": 0.5, "reentrant": 0.5, "foreach": 0.5,
+    "accumulate": 0.5, "mixed": 0.5, "adversarial": 0.05, "frozen": 0.05, "recurrent": 0.05, "functional": 0.05,
+    "generate": 0.5,
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tidemark, tmp_path_factory):
+    """recorded(model, steps) -> its trace, and what it said of itself: [(moment, {kind: bytes})]"""
+
+    @functools.lru_cache(maxsize=None)
+    def record(model, steps):
+        path = tmp_path_factory.mktemp(model) / "model.tide"
+        script = ROOT / "tests" / "targets" / "python" / "tensors.py"
+        done = subprocess.run([tidemark, "record", "-q", "--exact=4096", "-o", path, torch_python(), script, model,
+                               str(steps)], capture_output=True, text=True, check=True, timeout=300,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        return path, [item for line in done.stdout.splitlines() for item in json.loads(line).items()]
+
+    return record
+
+
+def misplaced(rows, truth):
+    """The share of bytes of the wrong kind, in percent; small tensors are sampled, and may be anything."""
+    told = {row["kind"]: row for row in rows if row["kind"] not in ("workspace", "framework", "other")}
+    wrong = 0
+    for kind, row in told.items():
+        error = 3 * row["bytes"] * (row["error_percent"] or 0) / 100
+        wrong += max(abs(row["bytes"] - truth.get(kind, 0)) - error, 0) / 2
+    return 100 * wrong / sum(row["bytes"] for row in told.values())
+
+
+@needs_torch
+@pytest.mark.parametrize("model", MODELS)
+def test_a_real_model_is_told_as_it_is(run, recorded, model):
+    path, told = recorded(model, 7)
+    assert told
+    for moment, truth in told[-3:]:
+        done = run("report", path, "decompose", "--at", moment, "-f", "json")
+        rows = json.loads(done.stdout)["tables"]["kinds"]["rows"]
+        assert misplaced(rows, truth) <= MODELS[model], (moment, rows, truth)
+    loops = json.loads(run("report", path, "steps", "-f", "json").stdout)["tables"]["loops"]["rows"]
+    assert [row["steps"] for row in loops] == [7 if model != "generate" else 6], loops
+
+
+@needs_torch
+def test_a_real_leak_is_told_with_its_bytes_and_nothing_else_is(run, recorded):
+    path, _ = recorded("leaking", 14)
+    rows = json.loads(run("report", path, "leaks", "--per-step", "-f", "json").stdout)["tables"]["per_step"]["rows"]
+    exact = {(row["op"], row["growth_per_step"]) for row in rows if not row["change_error"]}
+    assert {("tanh", 160 * 300 * 4), ("gelu", 160 * 250 * 4), ("_log_softmax", 160 * 20 * 4)} <= exact
+    assert all(row["site"].split(" (")[0] in ("Mlp.forward", "leaking", "classes.<locals>.<lambda>")
+               for row in rows if not row["change_error"])
+    path, _ = recorded("transformer", 7)
+    rows = json.loads(run("report", path, "leaks", "--per-step", "-f", "json").stdout)["tables"]["per_step"]["rows"]
+    assert [row for row in rows if not row["change_error"]] == []

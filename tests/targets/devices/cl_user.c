@@ -1,0 +1,128 @@
+/* cl_user - a program of OpenCL that needs no header of it: cl_user WHAT. With LINKED it is linked with the
+ * loader's library, else it looks everything up.
+ *
+ * buffers   1 MiB, a part of it, 2 MiB over memory of the host (no new memory), 4 MiB by clCreateBufferWithProperties
+ *           (or clCreateBuffer, where that is lacking); retained once and released twice; leaks 3 MiB
+ * images    64 x 64 pixels of 4 bytes, and SVM of 256 KiB where the device has it, all freed
+ * refused   more than any device has
+ * none      0 bytes, which is an error that nobody asks for
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void *handle;
+
+#define FUNCTIONS(X)                                                                               \
+    X(int, clGetPlatformIDs, (uint32_t, handle *, uint32_t *))                                     \
+    X(int, clGetDeviceIDs, (handle, uint64_t, uint32_t, handle *, uint32_t *))                     \
+    X(handle, clCreateContext,                                                                     \
+      (const intptr_t *, uint32_t, const handle *, void *, void *, int32_t *))                     \
+    X(handle, clCreateBuffer, (handle, uint64_t, size_t, void *, int32_t *))                       \
+    X(handle, clCreateSubBuffer, (handle, uint64_t, uint32_t, const void *, int32_t *))            \
+    X(handle, clCreateImage, (handle, uint64_t, const void *, const void *, void *, int32_t *))    \
+    X(int, clRetainMemObject, (handle))                                                            \
+    X(int, clReleaseMemObject, (handle))                                                           \
+    X(int, clReleaseContext, (handle))                                                             \
+    X(void *, clSVMAlloc, (handle, uint64_t, size_t, uint32_t))                                    \
+    X(void, clSVMFree, (handle, void *))
+
+#ifdef LINKED
+#define X(type, name, arguments) type name arguments;
+FUNCTIONS(X)
+#undef X
+#else
+#define X(type, name, arguments) static type(*name) arguments;
+FUNCTIONS(X)
+#undef X
+#endif
+
+#define MIB (1u << 20)
+
+static handle context;
+
+static void need(const void *p)
+{
+    if (!p)
+        exit(4);
+}
+
+__attribute__((noinline)) static void leak(void)
+{
+    need(clCreateBuffer(context, 1, 3 * MIB, NULL, NULL));
+}
+
+static void buffers(void *library)
+{
+    handle (*with)(handle, const uint64_t *, uint64_t, size_t, void *,
+                   int32_t *) = dlsym(library, "clCreateBufferWithProperties");
+    const size_t part[2] = {0, 64 << 10};
+    void *mine = aligned_alloc(4096, 2 * MIB);
+    handle whole = clCreateBuffer(context, 1, 1 * MIB, NULL, NULL), over, other, sub;
+    int32_t status;
+
+    need(whole);
+    need(sub = clCreateSubBuffer(whole, 1, 0x1220, part, &status));
+    need(over = clCreateBuffer(context, 1 | 1 << 3, 2 * MIB, mine, &status));
+    need(other = with ? with(context, NULL, 1, 4 * MIB, NULL, &status)
+                      : clCreateBuffer(context, 1, 4 * MIB, NULL, &status));
+    leak();
+    clRetainMemObject(other);
+    clReleaseMemObject(other);
+    clReleaseMemObject(other);
+    clReleaseMemObject(sub);
+    clReleaseMemObject(over);
+    clReleaseMemObject(whole);
+}
+
+static void images(void)
+{
+    const uint32_t format[2] = {0x10B5, 0x10DA}; /* RGBA, 8 bits without a sign */
+    const struct {
+        uint32_t type;
+        size_t width, height, depth, count, row, slice;
+        uint32_t levels, samples;
+        handle over;
+    } image = {0x10F1, 64, 64, 1, 1, 0, 0, 0, 0, NULL};
+    int32_t status;
+    handle made = clCreateImage(context, 1, format, &image, NULL, &status);
+    void *shared = clSVMAlloc(context, 1, 256 << 10, 0);
+
+    if (made)
+        clReleaseMemObject(made);
+    if (shared)
+        clSVMFree(context, shared);
+    printf("%d %d\n", made != NULL, shared != NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "buffers";
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
+    handle platform, device;
+    uint32_t count = 0;
+    int32_t status;
+
+    if (!library)
+        return 3;
+#ifndef LINKED
+#define X(type, name, arguments) *(void **)&name = dlsym(library, #name);
+    FUNCTIONS(X)
+#undef X
+#endif
+    if (clGetPlatformIDs(1, &platform, &count) || !count ||
+        clGetDeviceIDs(platform, UINT32_MAX, 1, &device, &count) || !count)
+        return 3; /* no device */
+    need(context = clCreateContext(NULL, 1, &device, NULL, NULL, &status));
+    if (strcmp(what, "buffers") == 0)
+        buffers(library);
+    else if (strcmp(what, "images") == 0)
+        images();
+    else if (strcmp(what, "refused") == 0)
+        return clCreateBuffer(context, 1, (size_t)1 << 50, NULL, &status) != NULL;
+    else if (strcmp(what, "none") == 0)
+        return clCreateBuffer(context, 1, 0, NULL, NULL) != NULL;
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* double_ze - a libze_loader.so.1 for tests: documented functions of Level Zero over host memory. */
+#include "double.h"
+
+enum { DONE = 0, NO_MEMORY = 0x70000003, INVALID = 0x78000004 };
+
+int zeMemAllocDevice(void *context, const void *d, size_t bytes, size_t align, void *device,
+                     void **p)
+{
+    (void)d, (void)align;
+    if (!device)
+        return INVALID;
+    *p = double_take(bytes, context);
+    return *p ? DONE : NO_MEMORY;
+}
+
+int zeMemAllocHost(void *context, const void *d, size_t bytes, size_t align, void **p)
+{
+    return zeMemAllocDevice(context, d, bytes, align, context, p);
+}
+
+/* Seven arguments: the last one is on the stack. */
+int zeMemAllocShared(void *context, const void *d, const void *h, size_t bytes, size_t align,
+                     void *device, void **p)
+{
+    (void)h, (void)device;
+    return zeMemAllocHost(context, d, bytes, align, p);
+}
+
+int zeMemFree(void *context, void *p)
+{
+    (void)context;
+    return double_give(p) ? DONE : INVALID;
+}
+
+int zeContextDestroy(void *context)
+{
+    double_end(context);
+    return DONE;
+}

@@ -1,0 +1,116 @@
+/* others_user - a program of one vendor besides NVIDIA: others_user hip|ze|hal. Each has a leak of 5 MiB, and
+ * asks for 64 GiB in vain.
+ *
+ * hip   3 MiB on device 1 that end with its reset; 2 MiB managed, 4 MiB pinned, both freed; the leak on device 0
+ * ze    3 MiB that end with their context, 2 MiB shared, 4 MiB of the host, both freed; the leak on the second device
+ * hal   3 MiB in huge pages of module 7 on device 2, freed; 4 MiB of the host, 2 MiB shared; 1 MiB by a handle, in
+ *       giant pages; the leak on device 0 of module 3
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ull << 20)
+
+static void *library;
+
+static void *find(const char *name)
+{
+    void *p = dlsym(library, name);
+
+    if (!p)
+        exit(3);
+    return p;
+}
+
+static void open_library(const char *name)
+{
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(3);
+    }
+}
+
+static void expect(int is, int status)
+{
+    if (is != status)
+        exit(4);
+}
+
+static void hip(void)
+{
+    int (*malloc_)(void **, size_t) = find("hipMalloc"), (*set)(int) = find("hipSetDevice");
+    int (*managed)(void **, size_t, unsigned) = find("hipMallocManaged");
+    int (*host)(void **, size_t, unsigned) = find("hipHostMalloc"),
+                                 (*free_)(void *) = find("hipFree");
+    int (*host_free)(void *) = find("hipHostFree"), (*reset)(void) = find("hipDeviceReset");
+    void *p, *q, *r;
+
+    expect(set(1), 0);
+    expect(malloc_(&p, 3 * MIB), 0);
+    expect(managed(&q, 2 * MIB, 1), 0);
+    expect(host(&r, 4 * MIB, 0), 0);
+    expect(free_(q), 0);
+    expect(host_free(r), 0);
+    expect(reset(), 0);
+    expect(set(0), 0);
+    expect(malloc_(&p, 5 * MIB), 0);
+    expect(malloc_(&q, 65536 * MIB), 2);
+}
+
+static void ze(void)
+{
+    int (*device)(void *, void *, size_t, size_t, void *, void **) = find("zeMemAllocDevice");
+    int (*host)(void *, void *, size_t, size_t, void **) = find("zeMemAllocHost");
+    int (*shared)(void *, void *, void *, size_t, size_t, void *,
+                  void **) = find("zeMemAllocShared");
+    int (*free_)(void *, void *) = find("zeMemFree"), (*end)(void *) = find("zeContextDestroy");
+    char contexts[2], devices[2];
+    void *p, *q, *r;
+
+    expect(device(&contexts[0], NULL, 3 * MIB, 0, &devices[0], &p), 0);
+    expect(shared(&contexts[0], NULL, NULL, 2 * MIB, 0, &devices[0], &q), 0);
+    expect(host(&contexts[0], NULL, 4 * MIB, 0, &r), 0);
+    expect(free_(&contexts[0], q), 0);
+    expect(free_(&contexts[0], r), 0);
+    expect(end(&contexts[0]), 0);
+    expect(device(&contexts[1], NULL, 5 * MIB, 0, &devices[1], &p), 0);
+    expect(device(&contexts[1], NULL, 65536 * MIB, 0, &devices[1], &q), 0x70000003);
+}
+
+static void hal(void)
+{
+    int (*alloc)(void **, unsigned long long, unsigned long long) = find("halMemAlloc");
+    int (*free_)(void *) = find("halMemFree"), (*release)(void *) = find("halMemRelease");
+    int (*create)(void **, size_t, const void *, unsigned long long) = find("halMemCreate");
+    const unsigned int prop[8] = {1, 2, 9, 2, 0}; /* the device's side, device 2, module 9, giant */
+    void *p, *q, *r, *h;
+
+    expect(alloc(&p, 3 * MIB, 7ull << 56 | 1 << 17 | 1 << 10 | 2), 0);
+    expect(alloc(&q, 4 * MIB, 3ull << 56 | 2 << 10), 0);
+    expect(alloc(&r, 2 * MIB, 3ull << 56), 0);
+    expect(create(&h, 1 * MIB, prop, 0), 0);
+    expect(release(h), 0);
+    expect(free_(p), 0);
+    expect(free_(q), 0);
+    expect(free_(r), 0);
+    expect(alloc(&p, 5 * MIB, 3ull << 56 | 1 << 10), 0);
+    expect(alloc(&q, 65536 * MIB, 3ull << 56 | 1 << 10), 6);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "hip") == 0) {
+        open_library("libamdhip64.so.6");
+        hip();
+    } else if (argc > 1 && strcmp(argv[1], "ze") == 0) {
+        open_library("libze_loader.so.1");
+        ze();
+    } else {
+        open_library("libascend_hal.so");
+        hal();
+    }
+    return 0;
+}

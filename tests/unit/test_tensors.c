@@ -1,0 +1,347 @@
+/* What tensors are for, and which steps a program makes, from lives that are written as text:
+ *
+ *   NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from
+ *   -NAME                        it dies
+ *
+ * Tensors of one phase, operator and line are of one stack.
+ */
+#include "check.h"
+
+#include "base/hash.h"
+#include "model/step_find.h"
+#include "model/tensor_kinds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 400
+
+struct life {
+    struct tensor list[MOST];
+    struct op_stack from[MOST];
+    struct table_frame sites[MOST];
+    char names[MOST][16], ops[MOST][32];
+    uint32_t count;
+};
+
+static enum op_phase phase_of(const char *text)
+{
+    for (int p = OP_PHASE_OTHER; p <= OP_PHASE_OPTIMIZER; p++)
+        if (!strcmp(text, op_phase_text((enum op_phase)p)))
+            return (enum op_phase)p;
+    printf("# '%s' is no phase\n", text);
+    exit(1);
+}
+
+static void bear(struct life *l, const char *word)
+{
+    uint32_t i = l->count++;
+    char phase[16], line[16] = "0";
+    unsigned long bytes;
+
+    if (sscanf(word, "%15[^=]=%15[^/]/%31[^/]/%lu@%15s", l->names[i], phase, l->ops[i], &bytes,
+               line) < 4 ||
+        i + 1 == MOST) {
+        printf("# '%s' is no birth\n", word);
+        exit(1);
+    }
+    l->from[i] = (struct op_stack){
+        .framework = "test",
+        .op = l->ops[i],
+        .called = l->ops[i],
+        .phase = phase_of(phase),
+        .tensor = true,
+        .site = {.function = "train", .file = "a.py", .line = strtoul(line, NULL, 10)}};
+    l->list[i] = (struct tensor){
+        .from = &l->from[i],
+        .bytes = bytes,
+        .born_ns = 1000 * (i + 1),
+        .stack = (uint32_t)hash_bytes(HASH_START, strchr(word, '='), strlen(strchr(word, '='))),
+        .place = 1,
+        .number = i,
+        .until = TENSOR_NEVER};
+}
+
+static void die(struct life *l, const char *name)
+{
+    for (uint32_t i = l->count; i-- > 0;)
+        if (!strcmp(l->names[i], name) && l->list[i].until == TENSOR_NEVER) {
+            l->list[i].until = l->count;
+            return;
+        }
+    printf("# no '%s' lives\n", name);
+    exit(1);
+}
+
+static void live(struct life *l, const char *text)
+{
+    char *copy = strdup(text), *rest = copy, *word;
+
+    while ((word = strsep(&rest, " ")))
+        if (*word == '-')
+            die(l, word + 1);
+        else if (*word)
+            bear(l, word);
+    free(copy);
+}
+
+/* ---- kinds ---- */
+
+/* Is every tensor of a name what it should be? The first that is not is printed. */
+static bool are(const struct life *l, const char *name, const char *kind)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (strcmp(l->names[i], name) != 0)
+            continue;
+        any = true;
+        if (strcmp(tensor_kind_text(l->list[i].kind), kind) != 0) {
+            printf("# %s (number %u) is of %s, not %s\n", name, i,
+                   tensor_kind_text(l->list[i].kind), kind);
+            return false;
+        }
+    }
+    return any;
+}
+
+static struct life *judged(const char *setup, const char *step, int steps, const char *end)
+{
+    static struct life l;
+    struct tensor *list[MOST];
+
+    l = (struct life){0};
+    live(&l, setup);
+    for (int i = 0; i < steps; i++)
+        live(&l, step);
+    live(&l, end);
+    for (uint32_t i = 0; i < l.count; i++)
+        list[i] = &l.list[i];
+    tensor_kinds_judge(list, l.count);
+    return &l;
+}
+
+#define MODEL "w=build/empty/400 b=build/empty/40 "
+#define TRAIN                                                                                      \
+    "x=other/randn/100 h=forward/addmm/80 t=forward/mul/80 -t y=forward/addmm/60 "                 \
+    "loss=other/nll_loss/4 d=backward/mm/60 gw=backward/mm/400 gb=backward/sum/40 -d -h -y "       \
+    "tmp=optimizer/sqrt/400 -tmp -gw -gb "
+
+static void a_training_step_is_told_apart(void)
+{
+    struct life *l = judged(MODEL, TRAIN "m=optimizer/zeros_like/400 -x -loss -m ", 4, "");
+
+    CHECK(are(l, "w", "parameters") && are(l, "b", "parameters"));
+    CHECK(are(l, "x", "inputs"));
+    CHECK(are(l, "h", "activations") && are(l, "y", "activations"));
+    CHECK(are(l, "loss", "activations"));
+    CHECK(are(l, "t", "temporaries") && are(l, "d", "temporaries") && are(l, "tmp", "temporaries"));
+    CHECK(are(l, "gw", "gradients") && are(l, "gb", "gradients"));
+}
+
+static void what_an_optimizer_keeps_is_its_state(void)
+{
+    struct life *l = judged(MODEL,
+                            "x=other/randn/100 h=forward/addmm/80 g=backward/mm/400 -h -g -x "
+                            "m=optimizer/zeros_like/400 ",
+                            1, TRAIN TRAIN);
+
+    CHECK(are(l, "m", "optimizer state") && are(l, "tmp", "temporaries"));
+}
+
+static void gradients_of_several_batches_stay_gradients(void)
+{
+    struct life *l = judged(MODEL,
+                            "x=other/randn/100 h=forward/addmm/80 g=backward/mm/400 -h -x "
+                            "x=other/randn/100 h=forward/addmm/80 d=backward/mm/80 -d -h -x "
+                            "s=optimizer/add/40 -s -g ",
+                            3, "");
+
+    CHECK(are(l, "g", "gradients") && are(l, "h", "activations") && are(l, "d", "temporaries"));
+}
+
+static void what_is_computed_again_is_an_activation(void)
+{
+    struct life *l = judged(
+        MODEL,
+        "x=other/randn/100 in=forward/addmm/80 t=forward/mul/70 -t loss=other/sum/4 "
+        "g0=backward/mm/9 again=recompute/mul/70 g=backward/mm/400 -again -in -g0 "
+        "o=optimizer/add/4 -o -g -x -loss ",
+        3, "");
+
+    CHECK(are(l, "again", "activations") && are(l, "t", "temporaries") && are(l, "g", "gradients"));
+}
+
+static void parameters_without_a_module_have_gradients(void)
+{
+    struct life *l = judged("w=other/randn/400 data=other/randn/5000 ", TRAIN "-x -loss ", 4, "");
+
+    CHECK(are(l, "w", "parameters") && are(l, "data", "inputs"));
+}
+
+static void a_model_that_was_moved_leaves_temporaries(void)
+{
+    struct life *l = judged("old=build/empty/800 w=build/_to_copy/400 -old ", TRAIN "-x -loss ", 4,
+                            "");
+
+    CHECK(are(l, "old", "temporaries") && are(l, "w", "parameters"));
+}
+
+static void what_a_module_computes_once_is_a_buffer(void)
+{
+    struct life *l = judged(MODEL "mask=build/tril/77 h0=forward/addmm/80 rope=forward/cos/66 -h0 ",
+                            TRAIN "-x -loss ", 5, "");
+
+    CHECK(are(l, "mask", "buffers") && are(l, "rope", "buffers"));
+}
+
+static void a_cache_that_grows_is_one(void)
+{
+    struct life l = {0};
+    struct tensor *list[MOST];
+    char words[120];
+
+    live(&l, "w=build/empty/400 ");
+    for (int i = 0; i < 6; i++) {
+        snprintf(words, sizeof(words), "h=forward/addmm/80 kv=other/cat/500 %s -h ",
+                 i ? "-old" : "");
+        live(&l, words);
+        for (uint32_t k = 0; k < l.count; k++)
+            if (!strcmp(l.names[k], "kv"))
+                snprintf(l.names[k], sizeof(l.names[k]), "old");
+    }
+    for (uint32_t i = 0; i < l.count; i++)
+        list[i] = &l.list[i];
+    tensor_kinds_judge(list, l.count);
+    CHECK(are(&l, "old", "kv cache") && are(&l, "h", "temporaries") && are(&l, "w", "parameters"));
+}
+
+static void nothing_at_all_is_no_mistake(void)
+{
+    tensor_kinds_judge(NULL, 0);
+    CHECK(judged("w=build/empty/400 ", "", 0, "")->list[0].kind == TENSOR_PARAMETER);
+}
+
+/* ---- steps ---- */
+
+static size_t steps_of(const char *setup, const char *step, int steps, const char *end,
+                       enum step_how *how)
+{
+    struct life *l = judged(setup, step, steps, end);
+    struct step_birth births[MOST];
+    uint64_t ends[MOST];
+
+    for (uint32_t i = 0; i < l->count; i++)
+        births[i] = (struct step_birth){l->list[i].born_ns, 1, l->list[i].stack, i, &l->from[i]};
+    return step_find_ends(births, l->count, ends, how);
+}
+
+static void steps_end_where_an_optimizer_is_left(void)
+{
+    enum step_how how;
+
+    CHECK(steps_of(MODEL, TRAIN "-x -loss ", 7, "", &how) == 7 && how == STEP_BY_OPTIMIZER);
+    CHECK(steps_of(MODEL, TRAIN "-x -loss ", 7, "e=forward/addmm/80 ", &how) == 7);
+    CHECK(steps_of(MODEL, TRAIN "-x -loss ", 2, "", &how) == 0);
+}
+
+static void of_two_optimizers_the_last_ends_a_step(void)
+{
+    enum step_how how;
+
+    CHECK(steps_of(MODEL,
+                   "f=forward/mm/80 g=backward/mm/40 a=optimizer/sqrt/40@5 f=forward/mm/80 "
+                   "g=backward/mm/40 b=optimizer/sqrt/40@9 ",
+                   5, "", &how) == 5);
+    CHECK(how == STEP_BY_OPTIMIZER);
+}
+
+static void one_that_allocates_once_is_not_asked(void)
+{
+    enum step_how how;
+
+    CHECK(steps_of(MODEL "h=forward/addmm/80 g=backward/mm/40 m=optimizer/clone/40 ",
+                   "h=forward/addmm/80 g=backward/mm/40 ", 6, "", &how) == 7);
+    CHECK(how == STEP_BY_BACKWARD);
+}
+
+static void a_pause_to_evaluate_is_no_step(void)
+{
+    enum step_how how;
+#define STEP "h=forward/addmm/80 g=backward/mm/40 "
+
+    CHECK(steps_of(MODEL, STEP STEP STEP "e=forward/addmm/80@7 e=forward/relu/80@7 ", 4, "",
+                   &how) == 12);
+    CHECK(how == STEP_BY_BACKWARD);
+}
+
+static void tokens_are_found_among_layers(void)
+{
+    enum step_how how;
+#define LAYER "q=forward/addmm/80 k=other/cat/80 o=forward/mul/80 "
+
+    CHECK(steps_of(MODEL, "e=forward/embedding/80 " LAYER LAYER LAYER LAYER "t=forward/head/80 ", 6,
+                   "", &how) == 6);
+    CHECK(how == STEP_BY_PATTERN);
+    CHECK(steps_of(MODEL, "", 0, "a=other/add/5 b=other/mul/5 c=other/mm/5 ", &how) == 0);
+}
+
+/* ---- rules ---- */
+
+static struct op_found found(const char *function, const char *file, bool python)
+{
+    struct table_frame f = {.function = function, .flags = python ? TABLE_FRAME_PYTHON : 0};
+
+    *(python ? &f.file : &f.module) = file;
+    return op_rules_find(&f);
+}
+
+static bool names(struct op_found f, enum op_meaning meaning, const char *name)
+{
+    return f.meaning == meaning && f.length == strlen(name) && !memcmp(f.name, name, f.length);
+}
+
+static void frames_of_torch_are_known(void)
+{
+#define NN "/x/site-packages/torch/nn/modules/"
+    CHECK(names(found("at::_ops::add_Tensor::call(at::Tensor const&)", "/x/libtorch_cpu.so", false),
+                OP_NAMED, "add_Tensor"));
+    CHECK(names(found("torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)",
+                      NULL, false),
+                OP_NODE, "MmBackward0"));
+    CHECK(found("c10::alloc_cpu(unsigned long)", "/x/libc10.so", false).meaning == OP_TENSOR);
+    CHECK(found("something", "/x/torch/lib/libtorch_cpu.so", false).meaning == OP_FRAMEWORK);
+    CHECK(found("Module._call_impl", NN "module.py", true).meaning == OP_CALL);
+    CHECK(found("Module._apply", NN "module.py", true).meaning == OP_BUILD);
+    CHECK(names(found("Linear.__init__", NN "linear.py", true), OP_BUILD, "Linear"));
+    CHECK(names(found("main.<locals>.Net.__init__", "/home/u/a.py", true), OP_MADE, "Net"));
+    CHECK(found("Adam.step", "/x/torch/optim/adam.py", true).meaning == OP_OPTIMIZER);
+    CHECK(found("train", "/home/u/a.py", true).meaning == OP_NOTHING);
+    CHECK(found("at::_ops::::call(", NULL, false).meaning == OP_NOTHING);
+    CHECK(found(NULL, NULL, false).meaning == OP_NOTHING);
+}
+
+int main(void)
+{
+    static const struct check_test tests[] = {
+        {"a training step is told apart", a_training_step_is_told_apart},
+        {"what an optimizer keeps is its state", what_an_optimizer_keeps_is_its_state},
+        {"gradients of several batches stay gradients",
+         gradients_of_several_batches_stay_gradients},
+        {"what is computed again is an activation", what_is_computed_again_is_an_activation},
+        {"parameters without a module have gradients", parameters_without_a_module_have_gradients},
+        {"a model that was moved leaves temporaries", a_model_that_was_moved_leaves_temporaries},
+        {"what a module computes once is a buffer", what_a_module_computes_once_is_a_buffer},
+        {"a cache that grows is one", a_cache_that_grows_is_one},
+        {"nothing at all is no mistake", nothing_at_all_is_no_mistake},
+        {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},
+        {"of two optimizers the last ends a step", of_two_optimizers_the_last_ends_a_step},
+        {"one that allocates once is not asked", one_that_allocates_once_is_not_asked},
+        {"a pause to evaluate is no step", a_pause_to_evaluate_is_no_step},
+        {"tokens are found among layers", tokens_are_found_among_layers},
+        {"frames of torch are known", frames_of_torch_are_known},
+    };
+
+    return check_run(tests, sizeof(tests) / sizeof(tests[0]));
+}

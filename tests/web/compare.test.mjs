@@ -1,0 +1,67 @@
+// Two runs in one page.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { everyView, open, set, write } from './browser.mjs';
+import { recording } from './recording.mjs';
+
+const runs = () => [recording({ seed: 3 }), recording({ seed: 4, stacks: 70, blocks: 7000 })];
+
+test('a comparison begins with the change of the peak, and shows it in every view', async () => {
+    const [a, b] = runs();
+    const { tab, noise, requests, close } = await open(write([a, b]));
+    assert.match(await tab.textContent('#headline'), /^The peak went from .* to /);
+    assert.equal(await tab.evaluate(() => tidemark.state.view), 'change');
+    await everyView(tab);
+    for (const measure of ['kept', 'cpu', 'mapped']) await set(tab, { measure, view: 'change' });
+    assert.equal(requests.length, 1);
+    assert.deepEqual(noise, []);
+    await close();
+});
+
+test('changes by line, site, function, module and node add up to the change of the total', async () => {
+    const [a, b] = runs();
+    const { tab, close } = await open(write([a, b]));
+    const grew = Math.max(...b.grid.heap) - Math.max(...a.grid.heap);
+    for (const group of ['line', 'site', 'function', 'file', 'module', 'thread']) {
+        await set(tab, { view: 'table', group });
+        const sum = await tab.evaluate(() => tidemark.view.change.reduce((x, y) => x + y, 0));
+        assert.ok(Math.abs(sum - grew) < 1, `${group}: ${sum} against ${grew}`);
+    }
+    const root = await tab.evaluate(() => tidemark.figures.change[0]);
+    assert.ok(Math.abs(root - grew) < 1);
+    await set(tab, { view: 'change' });
+    assert.match(await tab.textContent('.ch.total'), /Together/);
+    await close();
+});
+
+test('a run compared with itself has changed nowhere', async () => {
+    const [a] = runs();
+    const { tab, close } = await open(write([a, a]));
+    await set(tab, { view: 'table' });
+    assert.equal(await tab.evaluate(() => tidemark.view.change.filter((v) => v !== 0).length), 0);
+    assert.equal(
+        await tab.evaluate(() => tidemark.figures.change.filter((v) => Math.abs(v) > 1e-6).length),
+        0,
+    );
+    await close();
+});
+
+test('a region is compared with the region of that name in the other run', async () => {
+    const a = recording({ seed: 3 });
+    const b = recording({ seed: 4 });
+    const meta = {
+        ...a.meta,
+        regions: a.meta.regions.map((r) => ({ ...r, start: r.start + 2e6, end: r.end + 1e6 })),
+    };
+    a.sections.META = Buffer.from(JSON.stringify(meta));
+    const { tab, close } = await open(write([a, b]));
+    await tab.evaluate(() => tidemark.setTimes(2, 8));
+    const times = await tab.evaluate(() => {
+        const { base, state } = tidemark;
+        const w = base.windowOf(state.from, state.to);
+        return [base.model.timeOf(w.from), base.model.timeOf(w.to)];
+    });
+    assert.ok(Math.abs(times[0] - 4) < 0.6 && Math.abs(times[1] - 9) < 0.6, JSON.stringify(times));
+    await close();
+});
