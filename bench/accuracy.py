@@ -17,7 +17,7 @@ SPLITS = ((1, 9), (3, 7), (5, 5), (7, 3), (9, 1))  # of the loop with calls, and
 def recorded(tidemark, python, scratch, script, *words):
     """Runs a program recorded: what it printed, and ask(question) for the rows of a question."""
     trace = scratch / f"{script}.tide"
-    done = subprocess.run([tidemark, "record", "-q", "--cpu-interval", "1ms", "-o", trace, python,
+    done = subprocess.run([tidemark, "record", "-q", "--cpu-interval", "1ms", "-f", "-o", trace, python,
                            INPUTS / script, *map(str, words)], check=True, text=True, timeout=600,
                           stdout=subprocess.PIPE)
 
@@ -69,22 +69,22 @@ def bias(run):
 
 
 def mix(run):
-    """Phases: how long each took, in which sort of code, and in the kernel."""
+    """Phases: how long each took, in which kind of code, and in the kernel."""
     said, ask = run("mix.py", 1.5)
     truth = json.loads(said)
     whole = sum(seconds for seconds, _ in truth.values())
     seen = {f: {"python": 0, "native": 0, "system": 0} for f in truth}
     for line in ask("lines"):
-        for sort in seen.get(line["function"], ()):
-            seen[line["function"]][sort] += 100 * line[sort] / 1e9 / whole
+        for kind in seen.get(line["function"], ()):
+            seen[line["function"]][kind] += 100 * line[kind] / 1e9 / whole
     errors = {}
     for phase, (seconds, kernel) in truth.items():
-        sort = {"python": "python", "native": "native"}.get(phase.split("_")[0])
+        kind = {"python": "python", "native": "native"}.get(phase.split("_")[0])
         total, kernel = 100 * seconds / whole, 100 * kernel / whole
         errors[phase + " in all"] = abs(sum(seen[phase].values()) - total)
         errors[phase + " in the kernel"] = abs(seen[phase]["system"] - kernel)
-        if sort:
-            errors[f"{phase} in {sort} code"] = abs(seen[phase][sort] - (total - kernel))
+        if kind:
+            errors[f"{phase} in {kind} code"] = abs(seen[phase][kind] - (total - kernel))
     name = max(errors, key=errors.get)
     return row("mix.py, python / native / system by phase", f"worst: {name}", errors[name], 2)
 

@@ -3,8 +3,7 @@
  * Reads its own process, through the same code and the same kept descriptors as the watcher, and
  * prints the median in microseconds of the process's part, of the machine's part, and of both.
  */
-#include "watch/machine.h"
-#include "watch/procfs.h"
+#include "platform/linux_procfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +38,7 @@ int main(int argc, char **argv)
     struct machine_sample sample;
     struct proc_reading reading;
     struct proc self;
+    char io[512];
 
     if (rounds == 0 || !process || !machine || !both || proc_open(&self, getpid(), true) != 0)
         return 1;
@@ -47,6 +47,7 @@ int main(int argc, char **argv)
         if (proc_read_stat(&self, &reading) != 0 || proc_read_status(&self, &reading) != 0)
             return 1;
         proc_read_details(&self, &reading);
+        proc_read_io(&self, io, sizeof(io));
         double between = now_us();
         machine_read(&host, true, &sample);
         double end = now_us();
