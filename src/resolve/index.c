@@ -72,18 +72,24 @@ void index_close(struct index *x)
     x->head = (struct index_head){0};
 }
 
-/* A file without a build-id has nothing but its dates to be known by. */
-static bool is_unchanged(struct index *x, const struct index_witness *w, const char *id)
+static bool is_unchanged(struct index *x, const struct index_witness *w)
 {
     char path[INDEX_TEXT_MOST];
     struct samefile now;
     struct stat file;
 
-    if (!read_text(x, (uint32_t)w->path, path) ||
-        (!id[0] && w->file.there && !samefile_is_dated(&w->file)))
+    if (!read_text(x, (uint32_t)w->path, path))
         return false;
     now = samefile_of(stat(path, &file) == 0 ? &file : NULL);
     return memcmp(&now, &w->file, sizeof(now)) == 0;
+}
+
+/* The first witness is the file itself, which has nothing but its dates to be known by where it has no
+ * build-id.
+ */
+static bool is_known(const struct index_witness *file, const char *id)
+{
+    return id[0] || !file->file.there || samefile_is_dated(&file->file);
 }
 
 bool index_holds(struct index *x, bool settled)
@@ -96,7 +102,8 @@ bool index_holds(struct index *x, bool settled)
         struct index_witness w;
 
         if (!sealed_read(&x->pages, at_witnesses() + i * sizeof(w), &w, sizeof(w)) ||
-            !is_unchanged(x, &w, id) || (settled && !samefile_is_settled(&w.file)))
+            (i == 0 && !is_known(&w, id)) || !is_unchanged(x, &w) ||
+            (settled && !samefile_is_settled(&w.file)))
             return false;
     }
     return x->head.witnesses > 0;
