@@ -4,6 +4,7 @@
 #include "report/database.h"
 
 #include "base/arena.h"
+#include "base/count.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -65,8 +66,7 @@ static void put_big(unsigned char *to, uint64_t number, unsigned int bytes)
 /* Seven bits a byte, the highest first; the ninth has eight. */
 static unsigned int put_varint(unsigned char *to, uint64_t number)
 {
-    unsigned char low[VARINT_MOST];
-    unsigned int count = 0;
+    unsigned int count = 1;
 
     if (number >> 56) {
         for (unsigned int i = 0; i < 8; i++)
@@ -74,11 +74,10 @@ static unsigned int put_varint(unsigned char *to, uint64_t number)
         to[8] = (unsigned char)number;
         return 9;
     }
-    do
-        low[count++] = (unsigned char)(number & 0x7f);
-    while (number >>= 7);
+    while (number >> 7 * count)
+        count++;
     for (unsigned int i = 0; i < count; i++)
-        to[i] = low[count - 1 - i] | (i + 1 < count ? 0x80 : 0);
+        to[i] = (number >> 7 * (count - 1 - i) & 0x7f) | (i + 1 < count ? 0x80 : 0);
     return count;
 }
 
@@ -347,7 +346,7 @@ static void put_head(struct database *d, uint32_t schema)
 
     begin_page(page, 0, 0);
     memcpy(page, "SQLite format 3", 16);
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         put_big(page + words[i].at, words[i].value, words[i].bytes);
     put_big(page + 28, d->file.count / PAGE, 4);
     begin_page(page, FILE_HEAD, INTERIOR);
