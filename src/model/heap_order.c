@@ -70,6 +70,8 @@ static void dequeue(struct heap_order *o)
     free(s->portion);
     s->portion = NULL;
     s->count = s->at = 0;
+    if (s->once)
+        free(s);
 }
 
 /* ---- what is handed out ---- */
@@ -296,14 +298,15 @@ static struct heap_source *source_of(struct heap_order *o, uint32_t place)
     return o->of[place];
 }
 
-/* Ends of processes may be told in any order: each is a source of its own, as far as there are. */
-static struct heap_source *source_of_end(struct heap_order *o)
+/* Ends of processes may be told in any order, and before what happened earlier: each is a source of
+ * its own. As many as wait: a limit by what is known at that moment would be another in each pass.
+ */
+static struct heap_source *source_of_end(void)
 {
-    if (o->end_count > 2 * o->heap->process_count)
-        return source_of(o, 0);
-    memory_fit(o->ends, o->end_room, o->end_count + 1);
-    o->ends[o->end_count] = memory_zeroed(sizeof(**o->ends));
-    return o->ends[o->end_count++];
+    struct heap_source *s = memory_zeroed(sizeof(*s));
+
+    s->once = true;
+    return s;
 }
 
 static void push(struct heap_order *o, struct heap_source *s, const struct trace_event *ev)
@@ -312,9 +315,24 @@ static void push(struct heap_order *o, struct heap_source *s, const struct trace
         enqueue(o, s);
 }
 
+/* What a process did is in its own source, in the order of the trace; NULL: of nobody. */
+static struct heap_source *source_of_record(struct heap_order *o, const struct trace_event *ev)
+{
+    const struct heap_process *p = NULL;
+
+    if (ev->kind == TRACE_PROCESS_END)
+        return source_of_end();
+    if (heap_source_rank(ev) != HEAP_RANK_EVENT)
+        return source_of(o, 0);
+    p = ev->kind == TRACE_BATCH ? heap_process_of(o->heap, ev->batch.process)
+                                : heap_process_of_thread(o->heap, ev->alloc.thread);
+    return p ? source_of(o, heap_place_of(o->heap, p)) : NULL;
+}
+
 static bool is_wanted(const struct trace_event *ev)
 {
     switch (ev->kind) {
+    case TRACE_BATCH:
     case TRACE_ALLOC:
     case TRACE_FREE:
     case TRACE_PROCESS_END:
@@ -353,19 +371,15 @@ static void take_mapping(struct heap_order *o, const struct trace_event *ev)
 void heap_order_record(void *order, const struct trace_event *ev)
 {
     struct heap_order *o = order;
-    const struct heap_process *p;
+    struct heap_source *s;
 
     o->live.most = ALLOWED_THINGS(o->heap->frames->names->file_bytes);
     take_mapping(o, ev);
-    if (ev->kind == TRACE_BATCH) {
-        p = heap_process_of(o->heap, ev->batch.process);
-        if (p)
-            push(o, source_of(o, heap_place_of(o->heap, p)), ev);
-    } else if (is_wanted(ev)) {
-        push(o, ev->kind == TRACE_PROCESS_END ? source_of_end(o) : source_of(o, 0), ev);
-    } else {
+    if (!is_wanted(ev))
         return;
-    }
+    s = source_of_record(o, ev);
+    if (s)
+        push(o, s, ev);
     if (ev->time_ns > TRACE_BATCH_SPAN_MOST)
         hand_until(o, ev->time_ns - TRACE_BATCH_SPAN_MOST);
     while (o->queued && o->waiting.bytes > WAITING_MOST)
@@ -385,12 +399,12 @@ void heap_order_flush(struct heap_order *o)
 
 void heap_order_free(struct heap_order *o)
 {
+    for (size_t i = 0; i < o->queued; i++)
+        if (o->queue[i]->once)
+            free(o->queue[i]);
     for (size_t i = 0; i < o->of_room; i++)
         free(o->of[i]);
     free(o->of);
-    for (size_t i = 0; i < o->end_count; i++)
-        free(o->ends[i]);
-    free(o->ends);
     free(o->ended);
     free(o->ending);
     free(o->queue);

@@ -47,8 +47,6 @@ struct heap_order { /* zeroed: not started */
     size_t queued, queue_room;
     struct heap_source **of; /* by place of the process; 0: records of other kinds */
     size_t of_room;
-    struct heap_source **ends;
-    size_t end_count, end_room;
     uint64_t now_ns;
     struct heap_live live;
     struct mappings mappings;

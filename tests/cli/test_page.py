@@ -240,6 +240,26 @@ def test_a_thousand_processes_fit(run, page, tmp_path):
     assert sum(e.size for e in data.entries) == sum(100 + i for i in range(1, 1001))
 
 
+def test_what_is_told_late_is_at_its_own_time(run, page, tmp_path):
+    """Ends of processes stand before what they did, and what one did before what another did earlier."""
+    ms = 10**6
+    first = [make.record(make.PROCESS, 1, 0, 101, 1, 0, 1, 1), make.record(make.PROCESS, 2, 1, 102, 2, 2, 1, 1),
+             make.record(make.THREAD, 1, 1, 101, 1), make.record(make.THREAD, 2, 2, 102, 1),
+             make.record(make.ALLOC, 1, 4096, 100, 0, 0, 1000, step=5 * ms),
+             make.record(make.PROCESS_END, 2, 0, 0, step=80 * ms), make.record(make.PROCESS_END, 2, 1, 0),
+             make.record(make.PROCESS_END, 1, 0, 0, step=10 * ms), make.record(make.PROCESS_END, 1, 1, 0)]
+    child = [make.record(make.ALLOC, 2, 8192, 5000, 0, 0, 1000, step=30 * ms), make.record(make.FREE, 2, 8192, 0, 0, step=20 * ms)]
+    parent = [make.record(make.ALLOC, 1, 12288, 1000, 0, 0, 1000, step=20 * ms),
+              make.record(make.ALLOC, 1, 16384, 3000, 0, 0, 1000, step=20 * ms),
+              make.record(make.FREE, 1, 16384, 0, 0, step=5 * ms), make.record(make.END, step=50 * ms)]
+    trace = make.Trace().add([make.record(make.STRING, 1, tail=b"x")]).add(first, 0, 95 * ms)
+    trace.add(child, 30 * ms, 50 * ms).add(parent, 20 * ms, 95 * ms).write(tmp_path / "t.tide")
+    data = page(tmp_path / "t.tide")
+    levels = {t // 1000: heap for t, heap in zip(pagedata.sums(data.meta["grid"]["t"]), data.meta["grid"]["heap"])}
+    assert {t: levels.get(t) for t in (5, 20, 30, 40, 45, 50)} == {5: 100, 20: 1100, 30: 6100, 40: 9100, 45: 6100, 50: 1100}
+    assert levels[95] == 1100 and max(levels.values()) == 9100
+
+
 def test_two_traces_are_one_page(run, tmp_path):
     traces = [record(run, tmp_path / f"{i}.tide", PROGRAMS["git"]) for i in range(2)]
     out = tmp_path / "diff.html"
