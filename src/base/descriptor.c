@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define NEEDED 24u /* for what is opened for a moment, and for what cannot be done without */
+#define LATE 64u   /* that wait to be closed */
 
 int descriptor_keep(int fd)
 {
@@ -22,6 +23,17 @@ int descriptor_keep(int fd)
     close(fd);
     errno = kept;
     return -1;
+}
+
+void descriptor_close_late(int fd)
+{
+    static int late[LATE]; /* 0: none, as that is one of the standard ones */
+    static unsigned int next;
+    int *place = &late[next++ % LATE];
+
+    if (*place)
+        close(*place);
+    *place = fd;
 }
 
 void descriptor_fill_standard(void)

@@ -11,6 +11,12 @@
  */
 int descriptor_keep(int fd);
 
+/* Close a file of a thread of another process, but not yet: only after some more of them. As long as it
+ * is open, the thread that ends has nothing to tidy up of it; else, who waits for its process at that
+ * moment would turn in circles in the kernel until it is done, for many ms where the machine is busy.
+ */
+void descriptor_close_late(int fd);
+
 /* Take the places of standard input, output and error where they are closed, so that no file of
  * ours gets such a number and sentences are not written into it. Nothing can be read or written
  * there, and what we start finds them closed.

@@ -30,9 +30,9 @@ struct told { /* a place, and the time there that the trace does not know yet */
 };
 
 struct blocked_thread {
-    uint32_t thread; /* of the trace: whom this is about */
-    int schedstat;   /* kept open; below 0: opened for each look */
-    uint64_t tstate; /* of its Python; 0: none, as far as we know */
+    uint32_t thread;        /* of the trace: whom this is about */
+    int schedstat, syscall; /* kept open; below 0: opened for each look */
+    uint64_t tstate;        /* of its Python; 0: none, as far as we know */
     uint64_t ran, queued, looked_ns;
     struct place at; /* as of the last look */
     uint64_t unplaced_ns;
@@ -52,18 +52,27 @@ static int open_of(const struct absorb_ring *r, const char *what)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool read_account(const struct absorb_ring *r, struct account *a)
+/* Files stay open for as long as the thread is looked at, and longer: that is cheaper for us, and for
+ * who waits for the process (descriptor_close_late).
+ */
+static bool read_of(const struct absorb_ring *r, int kept, const char *what, char *text,
+                    size_t room)
 {
-    int kept = r->wait->schedstat, fd = kept >= 0 ? kept : open_of(r, "schedstat");
-    char text[96];
-    ssize_t bytes = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
-    char *end;
+    int fd = kept >= 0 ? kept : open_of(r, what);
+    ssize_t bytes = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
 
     if (kept < 0 && fd >= 0)
         close(fd);
-    if (bytes <= 0)
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return bytes > 0;
+}
+
+static bool read_account(const struct absorb_ring *r, struct account *a)
+{
+    char text[96], *end;
+
+    if (!read_of(r, r->wait->schedstat, "schedstat", text, sizeof(text)))
         return false;
-    text[bytes] = '\0';
     a->ran = strtoull(text, &end, 10);
     a->queued = strtoull(end, NULL, 10);
     return true;
@@ -147,16 +156,9 @@ static struct place look_up(struct absorb *a, struct absorb_ring *r, struct bloc
     unsigned long long argument = 0, sp = 0, pc = 0;
     char text[256];
     long number = -1;
-    int fd = open_of(r, "syscall");
-    ssize_t bytes;
 
-    if (fd < 0)
+    if (!read_of(r, w->syscall, "syscall", text, sizeof(text)) || !strncmp(text, "running", 7))
         return none;
-    bytes = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (bytes <= 0 || !strncmp(text, "running", 7))
-        return none;
-    text[bytes] = '\0';
     if (sscanf(text, "%ld 0x%llx %*s %*s %*s %*s %*s 0x%llx 0x%llx", &number, &argument, &sp,
                &pc) != 4 &&
         sscanf(text, "%ld 0x%llx 0x%llx", &number, &sp, &pc) != 3)
@@ -227,6 +229,7 @@ static void begin(struct absorb_ring *r, uint64_t now)
     w->thread = r->thread;
     w->looked_ns = r->born_ns;
     w->schedstat = descriptor_keep(open_of(r, "schedstat"));
+    w->syscall = descriptor_keep(open_of(r, "syscall"));
     if (!read_account(r, &account) || account.ran + account.queued <= now - r->born_ns)
         return;
     w->looked_ns = now;
@@ -279,7 +282,9 @@ void blocked_end(struct absorb *a, struct absorb_ring *r, uint64_t now)
     tell(a, &whose, &w->blocked, now);
     tell(a, &whose, &w->queue, now);
     if (w->schedstat >= 0)
-        close(w->schedstat);
+        descriptor_close_late(w->schedstat);
+    if (w->syscall >= 0)
+        descriptor_close_late(w->syscall);
     free(w);
     r->wait = NULL;
 }

@@ -102,7 +102,7 @@ void proc_close(struct proc *p)
             if (kept[i] >= 0)
                 close(kept[i]);
         while (k->thread_count)
-            threads_drop(k, 0);
+            threads_drop(k, k->thread_count - 1);
         free(k->threads);
         free(k);
     }

@@ -18,7 +18,9 @@ void threads_drop(struct proc_kept *k, int i)
 {
     struct proc_thread *t = &k->threads[i];
 
-    if (t->children >= 0)
+    if (t->children >= 0 && k->thread_count > 1)
+        descriptor_close_late(t->children); /* for who waits for the process: see descriptor.h */
+    else if (t->children >= 0)
         close(t->children);
     k->gone_waited += t->waited;
     k->gone_forced += t->forced;
