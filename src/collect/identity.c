@@ -79,6 +79,13 @@ static int innermost_pid(int pid)
     return atoi(last);
 }
 
+static uint64_t own_namespace(void)
+{
+    static uint64_t own; /* it stays */
+
+    return own ? own : (own = namespace_of("self"));
+}
+
 static bool fits(const struct identity_claim *c, int pid)
 {
     char process[16];
@@ -180,7 +187,7 @@ int identity_find(const struct identity_claim *c, bool (*ours)(void *context, in
 {
     int found;
 
-    if (c->namespace && c->namespace == namespace_of("self"))
+    if (c->namespace && c->namespace == own_namespace())
         return is_plausible(c, ours, context) ? c->pid : 0;
     if (fits(c, c->pid))
         return c->pid;

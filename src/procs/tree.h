@@ -81,7 +81,8 @@ struct tree {
     unsigned int still;                  /* readings that found nothing moved */
     int vanished[64], vanished_count;    /* ended in this reading, nobody has said how */
     uint64_t now_ns, real_ns;
-    bool scan; /* no lists of children in this kernel: look at every process */
+    bool scan;     /* no lists of children in this kernel: look at every process */
+    bool claiming; /* who is born now is told of by `claimed` next */
 };
 
 /* Start with nothing. */

@@ -37,16 +37,42 @@ static uint64_t claim(struct tree *t, const struct watch_process *p, int number,
 /* Whether a process runs another file by now: by name, as its folder may be seen from another root
  * and the file may have been deleted.
  */
-static bool has_moved_on(int pid, const char *file)
+static bool is_other(const char *now, const char *file)
 {
-    char now[PATH_MAX];
     const char *name = tree_name_in(file);
     size_t bytes = strlen(name);
 
-    tree_file_name(pid, now, sizeof(now));
     if (!now[0] || !bytes)
         return false;
     return strncmp(now, name, bytes) != 0 || (now[bytes] && strcmp(now + bytes, " (deleted)"));
+}
+
+static bool has_moved_on(int pid, const char *file)
+{
+    char now[PATH_MAX];
+
+    tree_file_name(pid, now, sizeof(now));
+    return is_other(now, file);
+}
+
+/* One that is heard of for the first time; *moved: by now it runs another file. What it runs cannot
+ * be asked any more when its memory is gone.
+ */
+static int add_claimant(struct tree *t, int pid, const char *file, const char *name, bool *moved)
+{
+    char now[PATH_MAX];
+    int index;
+
+    tree_file_name(pid, now, sizeof(now));
+    *moved = is_other(now, file);
+    t->claiming = true;
+    index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED, *moved || !now[0] ? name : NULL);
+    if (index < 0) {
+        *moved = false;
+        index = add_gone(t, pid, name);
+    }
+    t->claiming = false;
+    return index;
 }
 
 /* Whether the incarnation before the present one ran this file: then it is the first to claim it.
@@ -104,12 +130,7 @@ uint64_t tree_claim(struct tree *t, int pid, const char *file, const char *name)
     bool moved = false, renamed;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
-        moved = has_moved_on(pid, file);
-        index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED, moved || is_over(pid) ? name : NULL);
-        if (index < 0) {
-            moved = false;
-            index = add_gone(t, pid, name);
-        }
+        index = add_claimant(t, pid, file, name, &moved);
     } else if (t->live_of[index] >= 0) {
         struct tree_live *l = &t->live[t->live_of[index]];
         struct proc_reading was = l->now;

@@ -54,7 +54,7 @@ void coverage_born(struct coverage *c, uint64_t number, uint64_t parent, int pid
     const struct obstacle *inherited = process_of(c, parent)->obstacle;
     struct coverage_process *p = process_of(c, number);
 
-    p->obstacle = obstacle_of(pid);
+    p->obstacle = pid ? obstacle_of(pid) : NULL;
     if (kind == COVERAGE_COPY && obstacle_is_programs(p->obstacle))
         p->obstacle = inherited;
     p->kind = kind;

@@ -84,12 +84,14 @@ static void born(void *context, const struct tree *t, struct watch_process *p, e
     };
 
     p->process = (int)r->processes;
-    show_process(r, p->pid);
+    if (!t->claiming)
+        show_process(r, p->pid);
     trace_store_put(r->store, TRACE_PROCESS,
                     trace_store_time(r->store, how == TRACE_BORN_EXECED ? t->now_ns : p->born_ns),
                     FIELDS(record), NULL, 0);
     if (r->cover)
-        coverage_born(&r->coverage, record.process, record.parent, p->pid, kind_of(t, p, how));
+        coverage_born(&r->coverage, record.process, record.parent, t->claiming ? 0 : p->pid,
+                      kind_of(t, p, how));
 }
 
 static void ended(void *context, const struct watch_process *p, enum trace_end how, int status)
