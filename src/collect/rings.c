@@ -85,7 +85,6 @@ int rings_create(struct rings *r, const struct rings_options *o, struct err *err
 {
     struct ring_control *c;
 
-    memset(r, 0, sizeof(*r));
     r->fd = -1;
     if (make_file(r, err) < 0) {
         rings_close(r);
@@ -105,9 +104,10 @@ int rings_create(struct rings *r, const struct rings_options *o, struct err *err
 
 void rings_close(struct rings *r)
 {
-    for (uint32_t s = 0; s < RING_SLOTS; s++) {
+    for (uint32_t s = 0; s < r->mapped; s++) {
         if (r->maps[s])
             munmap(r->maps[s], RING_WORDS * 8);
+        r->maps[s] = NULL;
     }
     /* A process that goes on has this mapped until it joins another: leave it no pages. */
     if (r->fd >= 0)
@@ -118,7 +118,9 @@ void rings_close(struct rings *r)
         munmap(r->control, RING_RINGS_OFFSET);
     if (r->fd >= 0)
         close(r->fd);
-    memset(r, 0, sizeof(*r));
+    r->control = NULL;
+    r->slots = NULL;
+    r->mapped = 0;
     r->fd = -1;
 }
 
@@ -157,7 +159,11 @@ uint64_t *rings_map(struct rings *r, uint32_t slot)
         return r->maps[slot];
     p = mmap(NULL, RING_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
              (off_t)rings_offset(slot));
-    return p == MAP_FAILED ? NULL : (r->maps[slot] = p);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (slot >= r->mapped)
+        r->mapped = slot + 1;
+    return r->maps[slot] = p;
 }
 
 void rings_claimed(struct rings *r, void (*seen)(void *context, uint32_t slot), void *context)

@@ -14,6 +14,7 @@ struct rings {
     struct ring_control *control;
     struct ring_slot *slots;
     uint64_t *maps[RING_SLOTS]; /* of the rings in use or used before; NULL: never looked at */
+    uint32_t mapped;            /* all of those are below it */
     uint32_t slot_count;        /* that the file has room for: fewer where files may not be large */
     uint64_t origin_ns, tick;
     uint32_t mode;
@@ -28,7 +29,7 @@ struct rings_options {
     uint64_t origin_ns;   /* CLOCK_MONOTONIC: where its clock starts */
 };
 
-/* Make the shared memory. -1 with *err. */
+/* Make the shared memory, of rings that are zeroed. -1 with *err. */
 int rings_create(struct rings *r, const struct rings_options *o, struct err *err);
 void rings_close(struct rings *r);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define REGION_LEAST (64u << 10)
+#define REGION_LEAST (16u << 10) /* there is one for each of thousands of processes */
 #define REGION_MOST (1u << 20)
 
 struct slab_free {

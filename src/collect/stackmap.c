@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define PENDING_MOST (64u << 10)
-#define NUMBERS_EACH (1u << 15) /* of a page */
-#define NUMBERS_PAGES (RING_STACKS_MOST / NUMBERS_EACH)
-#define MODULES_MOST 8192u /* at once, of a process: each frame is looked for among them */
+#define NUMBERS_EACH (1u << 11) /* of a page: most processes have few stacks */
+#define MODULES_MOST 8192u      /* at once, of a process: each frame is looked for among them */
 
 static void put(struct trace_store *s, enum trace_kind kind, const void *fields, size_t count)
 {
@@ -50,7 +49,7 @@ static uint64_t define_module(struct stackmap *m, struct trace_store *s, const c
 static void forget_near(struct stackmap_process *p)
 {
     if (p->near)
-        memset(p->near, 0, STACKMAP_NEAR * sizeof(*p->near));
+        memset(p->near, 0, p->near_count * sizeof(*p->near));
 }
 
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
@@ -185,18 +184,35 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
     return fields.frame;
 }
 
+static struct stackmap_near *near_place(const struct stackmap_process *p, uint64_t frame)
+{
+    return &p->near[hash_number(frame) & (p->near_count - 1)];
+}
+
+/* One that was not among them: where that is often so, there are to be more of them. */
+static void keep_near(struct stackmap_process *p, uint64_t frame, uint64_t number)
+{
+    if (p->near_missed++ >= p->near_count && p->near_count < STACKMAP_NEAR_MOST) {
+        free(p->near);
+        p->near_count = p->near_count ? p->near_count * 4 : STACKMAP_NEAR_FIRST;
+        p->near = memory_zeroed(p->near_count * sizeof(*p->near));
+        p->near_missed = 0;
+    }
+    *near_place(p, frame) = (struct stackmap_near){frame, number};
+}
+
 /* The same, for those that come again and again. */
 static uint64_t near_number(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
                             uint64_t frame)
 {
-    struct stackmap_near *near;
+    const struct stackmap_near *near = p->near ? near_place(p, frame) : NULL;
+    uint64_t number;
 
-    if (!p->near)
-        p->near = memory_zeroed(STACKMAP_NEAR * sizeof(*p->near));
-    near = &p->near[hash_number(frame) % STACKMAP_NEAR];
-    if (near->frame != frame || !near->number)
-        *near = (struct stackmap_near){frame, frame_number(m, p, s, frame)};
-    return near->number;
+    if (near && near->frame == frame && near->number)
+        return near->number;
+    number = frame_number(m, p, s, frame);
+    keep_near(p, frame, number);
+    return number;
 }
 
 uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
@@ -242,8 +258,7 @@ static uint32_t *place_of(struct stackmap_process *p, uint32_t number)
 
     if (number >= RING_STACKS_MOST)
         return NULL;
-    if (!p->numbers)
-        p->numbers = memory_zeroed(NUMBERS_PAGES * sizeof(*p->numbers));
+    memory_fit_zeroed(p->numbers, p->number_pages, page + 1);
     if (!p->numbers[page])
         p->numbers[page] = memory_zeroed(NUMBERS_EACH * sizeof(**p->numbers));
     return &p->numbers[page][number % NUMBERS_EACH];
@@ -267,7 +282,7 @@ void stackmap_define(struct stackmap *m, struct stackmap_process *p, struct trac
 uint32_t stackmap_stack(const struct stackmap_process *p, uint32_t number)
 {
     for (; p; p = p->parent) {
-        const uint32_t *page = p->numbers && number < RING_STACKS_MOST
+        const uint32_t *page = number / NUMBERS_EACH < p->number_pages
                                  ? p->numbers[number / NUMBERS_EACH]
                                  : NULL;
 
@@ -281,7 +296,7 @@ void stackmap_process_free(struct stackmap_process *p)
 {
     free(p->modules);
     free(p->near);
-    for (uint32_t i = 0; p->numbers && i < NUMBERS_PAGES; i++)
+    for (size_t i = 0; i < p->number_pages; i++)
         free(p->numbers[i]);
     free(p->numbers);
     intmap_free(&p->code_numbers);

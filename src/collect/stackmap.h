@@ -27,7 +27,8 @@ struct stackmap_code {             /* a function in Python */
     uint64_t file, function, line; /* strings; its first line */
 };
 
-#define STACKMAP_NEAR 4096
+#define STACKMAP_NEAR_FIRST 256u /* there are as many as are missed, up to the most */
+#define STACKMAP_NEAR_MOST 4096u
 
 struct stackmap_near { /* a frame as the program says it, and its number in the trace */
     uint64_t frame, number;
@@ -39,11 +40,13 @@ struct stackmap_process { /* of one process; zeroed is empty */
     struct stackmap_module *modules;
     size_t module_count, module_room;
     uint32_t **numbers; /* the program's stacks -> the trace's: pages, made when one is used */
+    size_t number_pages;
     struct intmap code_numbers; /* its functions in Python -> place in `codes` */
     struct stackmap_code *codes;
     size_t code_count, code_room;
-    struct stackmap_near *near; /* STACKMAP_NEAR of them; NULL: none yet */
-    struct intmap seen;         /* functions that were read from outside: place in `seen_codes` */
+    struct stackmap_near *near; /* NULL: none yet */
+    uint32_t near_count, near_missed;
+    struct intmap seen; /* functions that were read from outside: place in `seen_codes` */
     struct stackmap_code *seen_codes;
     size_t seen_count, seen_room;
 };

@@ -92,7 +92,7 @@ size_t helper_hear(struct helper *h, int patience_ms)
     do
         got = poll(&ready, 1, patience_ms);
     while (got < 0 && errno == EINTR);
-    n = got > 0 ? recv(h->socket, h->message, sizeof(h->message), 0) : 0;
+    n = got > 0 ? recv(h->socket, h->message, WIRE_MOST, 0) : 0;
     if (n <= 0)
         h->failed_ms += now_ms() - began;
     return n > 0 ? (size_t)n : 0;

@@ -19,7 +19,7 @@ struct helper {
     int failures; /* how often it broke down; counted by those who ask */
     int64_t failed_ms;
     char broken[512]; /* a sentence: no names at all, or not of all; "": there is none */
-    char message[WIRE_MOST];
+    char *message;    /* WIRE_MOST bytes */
 };
 
 /* Where it is; -1 with *err when it is not there. */

@@ -45,6 +45,7 @@ struct resolver *resolver_create(const struct resolver_options *o, struct err *e
         free(r);
         return NULL;
     }
+    r->helper.message = memory_resize(NULL, WIRE_MOST);
     if (o && o->cache && !o->debug_directory_count && kept_any() &&
         !(o->rights && rights_are_less(o->rights)))
         r->maker = index_maker(r->helper.path);
@@ -68,6 +69,7 @@ void resolver_free(struct resolver *r)
     forget(r);
     intmap_free(&r->failed);
     strings_free(&r->strings);
+    free(r->helper.message);
     free(r);
 }
 
