@@ -118,6 +118,7 @@ static int attach(struct arena *a, int pid, struct err *err)
     if (recording_close(&how, &to, &w, failed, err) < 0)
         return -1;
     recording_say_devices(&result);
+    recording_say_tensors(&how, &result);
     if (!how.quiet)
         fprintf(stderr,
                 "tidemark: peak RSS since the attach %s%s; recorded to %s; see 'tidemark report "

@@ -73,6 +73,17 @@ void recording_say_devices(const struct watch_result *r)
         fprintf(stderr, "tidemark: not read: %s\n", r->device_notes[i]);
 }
 
+void recording_say_tensors(const struct recording *how, const struct watch_result *r)
+{
+    char size[TEXT_SIZE];
+
+    if (!how->quiet && r->tensors_from)
+        fprintf(stderr,
+                "tidemark: blocks of %s and more were recorded exactly since %s was loaded, others "
+                "sampled; --sample or --exact chooses otherwise\n",
+                text_size(size, r->tensors_from), r->framework);
+}
+
 int recording_possible(struct err *err)
 {
     char tool[PATH_MAX];

@@ -91,6 +91,9 @@ int recording_parse_interval(const char *text, void *to, struct err *err);
 /* Say on standard error which devices that were asked for were not read. */
 void recording_say_devices(const struct watch_result *r);
 
+/* Say on standard error that more was recorded than usual, and why. */
+void recording_say_tensors(const struct recording *how, const struct watch_result *r);
+
 /* Whether anything can be recorded here: -1 with *err, where a system lacks what it takes. */
 int recording_possible(struct err *err);
 

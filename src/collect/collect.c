@@ -27,12 +27,14 @@
 #define HURRIED_US 500   /* it is not worth sleeping for less */
 #define LIVENESS_NS 5000000u
 #define FLUSH_NS CLOCK_SECOND_NS
-#define SAMPLES_PER_SECOND 300u /* of allocations of a process: under 1 MB of trace per minute */
-#define COMERS_MOST 64          /* at the door, before other things are seen to */
-#define WHOLE_FROM 65536u       /* bytes: blocks of a process that are recorded each */
-#define WHOLE_PER_SECOND 1000u  /* if there are no more than these */
-#define WHOLE_ASKED 50000u      /* or, where a limit was asked for, these */
-#define WAITS_NS 15000000u      /* between two looks at why threads wait */
+#define SAMPLES_PER_SECOND 300u   /* of allocations of a process: under 1 MB of trace per minute */
+#define COMERS_MOST 64            /* at the door, before other things are seen to */
+#define WHOLE_FROM 65536u         /* bytes: blocks of a process that are recorded each */
+#define WHOLE_PER_SECOND 1000u    /* if there are no more than these */
+#define WHOLE_ASKED 50000u        /* or, where a limit was asked for, these */
+#define TENSORS_FROM 4096u        /* bytes: the same of one with a framework of deep learning, */
+#define TENSORS_PER_SECOND 20000u /* several times what loops of training and of inference make */
+#define WAITS_NS 15000000u        /* between two looks at why threads wait */
 
 struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
                                struct err *err)
@@ -53,6 +55,10 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     c->rings.control->sample_rate = options->sample_mean ? 0 : SAMPLES_PER_SECOND;
     c->rings.control->whole_from = options->whole_from ? options->whole_from : WHOLE_FROM;
     c->rings.control->whole_rate = options->whole_from ? WHOLE_ASKED : WHOLE_PER_SECOND;
+    if (!options->whole_from && !options->sample_mean) {
+        c->rings.control->framework_from = TENSORS_FROM;
+        c->rings.control->framework_rate = TENSORS_PER_SECOND;
+    }
     c->rings.control->cpu_ns = options->cpu_ns ? options->cpu_ns : 10000000;
     c->rings.control->wants = c->wants = options->wants;
     c->last = &c->members;

@@ -21,7 +21,8 @@ struct collect;
 struct collect_options {
     enum ring_mode mode;
     uint64_t sample_mean; /* bytes; 0: COLLECT_SAMPLE_MEAN */
-    uint64_t whole_from;  /* while it samples, every block of so many bytes and more; 0: 64 KiB */
+    uint64_t whole_from;  /* while it samples, every block of so many bytes and more; 0: 64 KiB, and
+                             where neither is given 4 KiB of a process with a framework of deep learning */
     uint32_t depth;       /* frames; 0: 256 */
     uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
     uint32_t wants;       /* enum ring_wants */

@@ -99,6 +99,14 @@ static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int kind,
     }
 }
 
+static void note_framework(struct absorb_counts *c, uint64_t from, const char *text, uint64_t bytes)
+{
+    if (c->tensors_from || !bytes)
+        return;
+    c->tensors_from = from;
+    snprintf(c->framework, sizeof(c->framework), "%.*s", (int)bytes, text);
+}
+
 static bool take_reach(struct absorb_ring *r, const uint64_t *where, uint64_t bytes)
 {
     if (bytes != 2 * sizeof(*where))
@@ -115,6 +123,8 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return false;
     if ((first >> 5 & 0x7ff) == RING_MARK_REACH)
         return take_reach(r, w + 3, bytes);
+    if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE)
+        note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
     if (a->store)
         put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part, bytes,
                  first >> 16);

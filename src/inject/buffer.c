@@ -9,6 +9,7 @@
 #include "inject/process.h"
 #include "inject/ringfile.h"
 #include "inject/sys.h"
+#include "inject/whole.h"
 
 #include <string.h>
 
@@ -80,8 +81,7 @@ static bool is_patient(void)
 {
     uint32_t mode = process_mode();
 
-    return mode_is_exact(mode) ||
-           (mode == RING_SAMPLED && (process.control->wants & RING_WANTS_ROOM || process.devices));
+    return mode_is_exact(mode) || (mode == RING_SAMPLED && (whole_waits() || process.devices));
 }
 
 /* Exact recording waits for a collector that lives. Without the kernel there is no waiting, and not

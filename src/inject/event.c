@@ -10,6 +10,7 @@
 #include "inject/whole.h"
 
 #include <errno.h>
+#include <string.h>
 
 static OUTLINE void put_big(struct thread *t, const void *p, size_t size, enum ring_origin origin,
                             uint32_t stack)
@@ -45,12 +46,24 @@ static void look_elsewhere(void)
         function();
 }
 
-static void tell_limit(struct thread *t, uint64_t bytes)
+static void tell_limit(struct thread *t, uint64_t bytes, const char *library)
 {
-    uint64_t words[2] = {bytes, 0};
+    size_t text = library ? strlen(library) : 0;
+    uint64_t words[2] = {bytes, (uint64_t)text << 32 | text};
 
     if (bytes)
-        buffer_put(t, buffer_word(RING_MARK, RING_MARK_WHOLE, 0), words, 2, NULL, 0);
+        buffer_put(t, buffer_word(RING_MARK, RING_MARK_WHOLE, 0), words, 2, library, text);
+}
+
+/* The limit is a lower one since a library came, or this is a child of who has told so. */
+static void meet_limit(struct thread *t)
+{
+    if (likely(!whole_untold()))
+        return;
+    sample_sync(local.mode);
+    tell_limit(t, process.control->framework_from, whole_library());
+    if (whole_from() != process.control->framework_from) /* it has risen before the fork */
+        tell_limit(t, whole_from(), NULL);
 }
 
 /* Samples are few: each reads the clock itself, so the collector need not keep a fine tick. */
@@ -74,9 +87,10 @@ static OUTLINE void take_sample(const void *p, size_t size, enum ring_origin ori
         python_tell_end(t);
         words[0] = unwind_stack(t, c.pc, c.sp, c.fp);
         buffer_now(t);
+        meet_limit(t);
         sample_taken(p, words[2] > size || !words[2] ? words[2] : size);
         buffer_put(t, buffer_word(RING_SAMPLE, origin, (uintptr_t)p), words, 3, NULL, 0);
-        tell_limit(t, whole_adapt(due == SAMPLE_WHOLE));
+        tell_limit(t, whole_adapt(due == SAMPLE_WHOLE), NULL);
         record_leave();
     }
     errno = kept;
@@ -128,6 +142,20 @@ void event_failed(void)
     else
         catch_up(0);
     errno = kept;
+}
+
+void event_limit_fell(void)
+{
+    struct thread *t;
+
+    if (local.busy || !local.synced || local.mode != RING_SAMPLED)
+        return;
+    t = record_enter(CALLER().sp);
+    if (!t)
+        return;
+    buffer_now(t);
+    meet_limit(t);
+    record_leave();
 }
 
 void event_start(void)

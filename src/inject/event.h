@@ -23,6 +23,9 @@ void event_failed(void);
 /* Call this from time to time, from within any allocation, where a thread is in no record. */
 void event_now_and_then(void (*function)(void));
 
+/* The limit of whole.h is a lower one: this thread counts by it, and the trace is told. */
+void event_limit_fell(void);
+
 /* The library is loaded: the process shows itself, even if it never allocates. */
 void event_start(void);
 

@@ -3,6 +3,7 @@
  */
 #include "inject/cpu.h"
 #include "inject/event.h"
+#include "inject/frameworks.h"
 #include "inject/got.h"
 #include "inject/process.h"
 #include "inject/pymem.h"
@@ -34,6 +35,8 @@ static int join(const struct ring_entry *e)
             failed = TIDEMARK_JOIN_THREAD;
         }
         pymem_start();
+        if (frameworks_came())
+            event_limit_fell();
         cpu_settle();
     }
     errno = kept;

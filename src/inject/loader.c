@@ -9,6 +9,7 @@
 #include "inject/device_files.h"
 #include "inject/elf.h"
 #include "inject/event.h"
+#include "inject/frameworks.h"
 #include "inject/got.h"
 #include "inject/last_look.h"
 #include "inject/launch_tell.h"
@@ -31,6 +32,8 @@ __attribute__((constructor)) static void start(void)
     python_start();
     pymem_start();
     got_more();
+    if (frameworks_came())
+        event_limit_fell();
 }
 
 /* The program ends: what its last thread has used since its last sample. */
@@ -80,6 +83,8 @@ static OUTLINE void *open_and_look(const char *file, int flags)
         got_loaded(bound_elsewhere(flags));
     if (handle && process_recorded() && devices_came())
         got_devices();
+    if (handle && frameworks_came())
+        event_limit_fell();
     return handle;
 }
 

@@ -3,6 +3,7 @@
 
 #include "inject/buffer.h"
 #include "inject/elf.h"
+#include "inject/frameworks.h"
 #include "inject/objects.h"
 #include "inject/python.h"
 
@@ -106,6 +107,7 @@ void modules_seen(struct thread *t, const struct cfi_module *module)
     if (claim != LOOKUP_ADDED)
         return;
     python_module(module->map);
+    frameworks_module(module->map);
     python_tell(t);
     watcher = atomic_load(&came);
     if (watcher)

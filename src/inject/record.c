@@ -98,6 +98,7 @@ static void forked(void)
     announce_anew();
     python_forked();
     context_forked();
+    whole_forked();
     home.session = process.session;
     local.refused = 0;
     process_check();

@@ -49,6 +49,8 @@ const char *covered_whole(const struct run *r)
 {
     char from[TEXT_SIZE], most[TEXT_SIZE];
 
+    if (!r->whole_from && r->since.from)
+        return exact_since_said(&r->since, r->process_count > 1, r->names->arena);
     if (!r->whole_from)
         return NULL;
     text_size(from, r->whole_from);
@@ -67,7 +69,7 @@ static const char *how(const struct run *r)
 
     if (r->of_space)
         return "exactly";
-    if (r->whole_from)
+    if (r->whole_from || r->since.from)
         return covered_whole(r);
     if (r->exact && r->sampled)
         return "exactly and sampled";
@@ -81,7 +83,7 @@ static const char *how(const struct run *r)
 /* CPU time is always sampled, whatever allocations are. */
 static const char *how_all(const struct run *r, const char *allocations)
 {
-    if ((r->whole_from && !r->of_space) || r->exact == r->sampled ||
+    if (((r->whole_from || r->since.from) && !r->of_space) || r->exact == r->sampled ||
         !names_find(r->names, TRACE_OF_RUN, FACT_CPU))
         return allocations;
     return r->sampled ? "allocations and CPU time sampled"
@@ -160,6 +162,8 @@ const struct table_coverage *covered(const struct run *r)
     c->pauses = r->pauses;
     c->late = r->late;
     c->whole_from = r->whole_from;
+    c->since = (struct table_exact_since){r->since.from, r->since.time_ns, r->since.processes,
+                                          r->since.library};
     c->lost_events = r->lacking.events;
     c->lost_parts = r->lacking.parts;
     c->at_least = r->lacking.more;

@@ -205,6 +205,7 @@ void run_take(struct run *r, const struct trace_event *ev)
         fire(r);
     if (ev->time_ns > r->last_ns)
         r->last_ns = ev->time_ns;
+    exact_since_take(&r->state->since, r->names, ev);
     on_event(r, ev);
 }
 
@@ -218,6 +219,7 @@ static void forget(struct run *r)
     intmap_free(&r->state->devices);
     intmap_free(&r->state->uses);
     intmap_free(&r->state->ran);
+    exact_since_free(&r->state->since);
 }
 
 /* The end of a trace that has none is missing for all that still ran. */
@@ -246,6 +248,7 @@ void run_end(struct run *r, struct trace_health health)
     for (size_t i = 0; i < r->process_count; i++) {
         struct run_process *p = r->processes[i];
 
+        p->since = exact_since_of(&r->state->since, p->number, &r->since);
         p->unrecorded = unrecorded_reason(&r->unrecorded, p->number);
         p->recorded = intmap_get(&r->state->recorded, p->number, &first_ns);
         if (p->recorded)

@@ -2,6 +2,7 @@
 #ifndef MODEL_RUN_DATA_H
 #define MODEL_RUN_DATA_H
 
+#include "model/exact_since.h"
 #include "model/lacking.h"
 #include "model/metrics.h"
 #include "model/names.h"
@@ -25,9 +26,11 @@ struct run_process {
     const char *unrecorded; /* why nothing was recorded from inside; NULL: it was, or not asked */
     bool recorded;          /* from inside: it had a thread there */
     struct lacking lacking; /* of what it did */
-    size_t place;           /* in run.processes */
-    int depth;              /* in the tree */
-    bool shown;             /* for the caller */
+    const struct exact_since
+        *since;   /* NULL: it has loaded no framework, or another way was asked for */
+    size_t place; /* in run.processes */
+    int depth;    /* in the tree */
+    bool shown;   /* for the caller */
 };
 
 struct run_alert {
@@ -101,6 +104,7 @@ struct run {
     struct lacking lacking;          /* what numbers of allocations may lack */
     uint64_t whole_from, whole_most; /* blocks of so many bytes and more were each recorded, at the
                                         worst of so many; 0: that was not asked for */
+    struct exact_since since;        /* of the processes that have one */
     uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
     struct unrecorded unread;     /* Python that is not read */

@@ -12,7 +12,8 @@
 struct run_state { /* what only the pass itself needs */
     struct intmap processes, pids, devices, uses;
     struct intmap recorded; /* processes that had a thread inside -> their first event */
-    struct intmap ran;      /* process number -> what it ran, where it was seen too late */
+    struct exact_since_pass since;
+    struct intmap ran; /* process number -> what it ran, where it was seen too late */
     size_t process_room;
     uint32_t holders[METRICS_ROOM];
     struct run_process *last_root;

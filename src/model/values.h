@@ -64,8 +64,14 @@ struct table_coverage {
     } missing[TABLE_MISSING_MOST];
     int missing_count;
     uint64_t losses, pauses;
-    uint64_t late;             /* looks at the processes that were left out for want of time */
-    uint64_t whole_from;       /* every block of so many bytes and more; 0: not asked for */
+    uint64_t late;       /* looks at the processes that were left out for want of time */
+    uint64_t whole_from; /* every block of so many bytes and more; 0: not asked for */
+    struct
+        table_exact_since { /* the same of processes that have loaded a framework of deep learning */
+        uint64_t from;      /* 0: none has */
+        uint64_t time_ns, processes;
+        const char *library;
+    } since;
     uint64_t lost_events;      /* allocations and frees, by count */
     bool lost_parts;           /* and some that nobody has counted */
     bool at_least;             /* what was not recorded at all would be added */

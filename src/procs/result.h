@@ -129,6 +129,11 @@ struct watch_result {
     bool devices_asked; /* for some by name, or for all of them */
     bool devices_read;  /* one that is there was read at least once */
 
+    uint64_t
+        tensors_from; /* a recorded process has loaded this framework of deep learning, and every
+                              block of so many bytes and more was recorded; 0: none has */
+    char framework[64];
+
     const struct watch_point *points; /* kept only when asked for */
     size_t point_count;
 };

@@ -213,7 +213,9 @@ static const char *how_recorded(const struct heap *h, const struct run_process *
         return p->unrecorded;
     if (!own)
         return p->recorded ? lacking_said(&p->lacking, h->arena, "nothing was allocated") : NULL;
-    if (covered_whole(h->run))
+    if (p->since)
+        how = exact_since_said(p->since, false, h->arena);
+    else if (h->run->whole_from)
         how = covered_whole(h->run);
     else if (own->samples)
         how = own->exact ? "exact and sampled" : "sampled";

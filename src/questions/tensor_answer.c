@@ -29,8 +29,8 @@ bool tensor_begin(struct asked *q, struct tensor_state *s, struct table *t)
     }
     if (h->sampled && !covered_whole(h->run))
         t->note =
-            "Small tensors are estimates by samples: 'tidemark record --exact=4K' records every "
-            "one of 4,000 bytes and more.";
+            "Small tensors are estimates by samples, as --sample asks for: without it, and with "
+            "--exact=4KiB, every one of 4 KiB and more is recorded.";
     if (s->tensors.left_out)
         t->note = arena_printf(q->answer->arena,
                                "%" PRIu64 " tensors do not count: there are too many of them.",

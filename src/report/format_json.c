@@ -106,6 +106,22 @@ static void put_programs(struct emit *j, const struct table_coverage *c)
     emit_close(j, '}');
 }
 
+static void put_since(struct emit *j, const struct table_exact_since *s)
+{
+    emit_key(j, "exact_since");
+    if (!s->from) {
+        emit_null(j);
+        return;
+    }
+    emit_open(j, '{');
+    put_count(j, "from", s->from);
+    put_count(j, "time", s->time_ns);
+    put_count(j, "processes", s->processes);
+    emit_key(j, "library");
+    emit_text(j, s->library);
+    emit_close(j, '}');
+}
+
 static void put_coverage(struct emit *j, const struct table_coverage *c)
 {
     if (!c) {
@@ -128,6 +144,7 @@ static void put_coverage(struct emit *j, const struct table_coverage *c)
         emit_number(j, c->whole_from);
     else
         emit_null(j);
+    put_since(j, &c->since);
     put_count(j, "lost_events", c->lost_events);
     emit_key(j, "lost_parts");
     emit_bool(j, c->lost_parts);

@@ -231,7 +231,8 @@ enum trace_mark_kind {
     TRACE_MARK_FINALIZING =
         6,                /* an interpreter ends: it frees what its program held from here on */
     TRACE_MARK_WHOLE = 7, /* from here on every block of `value` bytes and more is recorded of the
-                             thread's process, and smaller ones are sampled */
+                             thread's process, and smaller ones are sampled; name: the library that
+                             it is for, 0: there were too many of these, or no longer */
 };
 
 enum trace_cause { /* of a WAIT */

@@ -34,7 +34,7 @@
 #define RING_NAME                                                                                  \
     "tidemark-"            /* of the memory and of the socket; the pid of the collector follows */
 #define RING_GIVEN "-ring" /* after that: the socket through which the memory is given */
-#define RING_MAGIC 0x33474e4952454454ull /* "TDERING3" */
+#define RING_MAGIC 0x34474e4952454454ull /* "TDERING4" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
@@ -192,7 +192,8 @@ enum ring_mark {
     RING_MARK_HEIR, /* value: how many steps had ended when this process was forked << 1 | they were
                        its parent's own, and not those that it was forked in */
     RING_MARK_WHOLE, /* value: from here on every block of so many bytes and more is told of this process,
-                        and smaller ones are sampled */
+                        and smaller ones are sampled; text: the library that it is for, none: there
+                        were too many of these, or no longer */
     RING_MARK_REACH /* this process waits: what does nothing point to? text: where its stack stands, and
                        its thread pointer */
 };
@@ -238,9 +239,12 @@ struct ring_control {
     uint64_t sample_rate; /* of a process per second: beyond it the mean grows; 0: never */
     uint64_t whole_from;  /* while it samples: every block of so many bytes and more; 0: none */
     uint64_t whole_rate;  /* of them in a second: beyond it that limit grows; 0: never */
-    uint64_t cpu_ns;      /* CPU time of a thread between two samples */
-    uint32_t wants;       /* enum ring_wants */
-    uint32_t library;     /* the collector's descriptor of our library; 0: none */
+    uint64_t
+        framework_from; /* the same two of a process that has loaded a framework of deep learning; */
+    uint64_t framework_rate; /* 0: as of all others */
+    uint64_t cpu_ns;         /* CPU time of a thread between two samples */
+    uint32_t wants;          /* enum ring_wants */
+    uint32_t library;        /* the collector's descriptor of our library; 0: none */
     _Alignas(64) _Atomic uint32_t next_process;
     _Atomic uint32_t no_slot; /* threads that could not have a ring, at least for a time */
     _Atomic uint32_t started[RING_START_END]; /* programs, by exec or spawn */

@@ -260,6 +260,8 @@ static void finish_collecting(struct watcher *w)
     collect_account(w->o->collect, &w->recorder.account);
     w->recorder.collect = NULL;
     collect_finish(w->o->collect, &counts);
+    w->result->tensors_from = counts.tensors_from;
+    memcpy(w->result->framework, counts.framework, sizeof(counts.framework));
 }
 
 int watch(const struct watch_options *o, struct arena *arena, struct watch_result *result,

@@ -1,8 +1,9 @@
-/* both_sizes SIZE ROUNDS - blocks of at least SIZE and smaller ones, in every way to get one: in the main
- * thread, two more threads and a child. Each way is a function of its own, and says on standard error what
+/* both_sizes SIZE ROUNDS [LIBRARY] - blocks of at least SIZE and smaller ones, in every way to get one: in
+ * the main thread, two more threads and a child, after LIBRARY was loaded. Each way is a function of its own, and says on standard error what
  * it has asked for: its name, the blocks of at least SIZE and their bytes, the smaller ones and theirs, and
  * the bytes of large ones that it kept.
  */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -141,6 +142,8 @@ int main(int argc, char **argv)
 
     limit = argc > 2 ? strtoul(argv[1], NULL, 10) : 4096;
     rounds = argc > 2 ? atoi(argv[2]) : 1000;
+    if (argc > 3 && !dlopen(argv[3], RTLD_NOW))
+        return 2;
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
         ways[i](&s);
     say("main", &s);
