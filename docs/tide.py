@@ -60,6 +60,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     39: ("SPACE_FREE", True, "thread block space later", ""),
     40: ("SPACE_FAILED", True, "thread bytes stack space call status", ""),
     41: ("LAUNCHES", True, "thread stack call count", ""),
+    42: ("DESCRIBED", True, "thread address what name info", ""),
 }
 
 # The first number of a run of metrics, and their names.

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TIDEMARK_API 3
+#define TIDEMARK_API 4
 
 struct tidemark_api { /* of the recording library; functions are only added, at the end */
     uint64_t version;
@@ -33,6 +33,7 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*pause)(void); /* from version 3 */
     void (*resume)(void);
     void (*snapshot)(const char *name);
+    void (*describe)(const void *block, const char *what, const char *name); /* from version 4 */
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -154,6 +155,18 @@ static inline void tidemark_snapshot(const char *name)
 
     if (api && api->version >= 3)
         api->snapshot(name);
+}
+
+/* What a block is for that is alive: "kv cache", "parameters", or any words of your own; and which one it
+ * is, as "encoder.3", or NULL. `block` is where it begins. It holds for the block's whole life, and
+ * comes before what `tidemark report FILE decompose` would read from stacks.
+ */
+static inline void tidemark_describe(const void *block, const char *what, const char *name)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 4)
+        api->describe(block, what, name);
 }
 
 /* For a program that lets itself be recorded while it runs. `tidemark attach --self-loading PID`

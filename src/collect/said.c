@@ -62,6 +62,18 @@ static void put_step(struct absorb *a, struct absorb_ring *r, struct trace_mark 
     contexts_step(&r->process->contexts, mark->step);
 }
 
+/* Blocks of an exact recording have no addresses in the trace: their infos stand for them. */
+static void put_described(struct absorb *a, struct absorb_ring *r, uint64_t address, uint64_t what,
+                          uint64_t name)
+{
+    const struct block *block = blocks_find(&r->process->blocks, address);
+    bool known = block && block->info != ABSORB_SAMPLED;
+    struct trace_described fields = {r->thread, address, what, name, known ? block->info : 0};
+
+    absorb_flush(a, r->process); /* what came before it shall stand before it */
+    put_record(a, TRACE_DESCRIBED, r->tick, &fields, 5);
+}
+
 static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int kind, uint64_t value,
                      const char *text, uint64_t first_part, uint64_t bytes, uint64_t step)
 {
@@ -81,6 +93,10 @@ static void put_mark(struct absorb *a, struct absorb_ring *r, unsigned int kind,
         break;
     case RING_MARK_STEP:
         put_step(a, r, &mark);
+        break;
+    case RING_MARK_DESCRIBED:
+        put_described(a, r, step, name,
+                      absorb_string(a, r->process, text + first_part, bytes - first_part));
         break;
     case RING_MARK_HEIR:
         contexts_heir(&r->process->contexts, value >> 1, value & 1);

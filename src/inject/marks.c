@@ -22,8 +22,9 @@ static void note_label(struct thread *t, uint64_t set, const char *text, size_t 
     mine->labels_untold |= !t;
 }
 
-static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
-                     size_t bytes, uintptr_t frame)
+/* `about`: of a block that is described, its address. */
+static void put_about(enum ring_mark mark, uint64_t about, uint64_t value, const char *text,
+                      size_t first, size_t bytes, uintptr_t frame)
 {
     int kept = errno;
     struct thread *t;
@@ -35,7 +36,7 @@ static void put_text(enum ring_mark mark, uint64_t value, const char *text, size
         if (t->labels_untold)
             context_tell(t);
         buffer_moment(t);
-        buffer_put(t, buffer_word(RING_MARK, mark, mark == RING_MARK_STEP ? context_step() : 0),
+        buffer_put(t, buffer_word(RING_MARK, mark, mark == RING_MARK_STEP ? context_step() : about),
                    words, 2, text, bytes);
         if (mark == RING_MARK_STEP)
             buffer_after(t);
@@ -45,6 +46,12 @@ static void put_text(enum ring_mark mark, uint64_t value, const char *text, size
         note_label(t, value, text, first, bytes);
     local.quiet = 0;
     errno = kept;
+}
+
+static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
+                     size_t bytes, uintptr_t frame)
+{
+    put_about(mark, 0, value, text, first, bytes, frame);
 }
 
 static void put(enum ring_mark mark, uint64_t value, const char *name, uintptr_t frame)
@@ -145,6 +152,18 @@ static void on_snapshot(const char *name)
     put(RING_MARK_SNAPSHOT, 0, name ? name : "snapshot", CALLER().sp);
 }
 
+static void on_describe(const void *block, const char *what, const char *name)
+{
+    char both[2 * LABEL_PART_MOST];
+    size_t first = strnlen(what, LABEL_PART_MOST);
+    size_t second = name ? strnlen(name, LABEL_PART_MOST) : 0;
+
+    memcpy(both, what, first);
+    if (second)
+        memcpy(both + first, name, second);
+    put_about(RING_MARK_DESCRIBED, (uintptr_t)block, 0, both, first, first + second, CALLER().sp);
+}
+
 EXPORT const struct tidemark_api tidemark_api = {
     .version = TIDEMARK_API,
     .mark = on_mark,
@@ -160,6 +179,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .pause = on_pause,
     .resume = on_resume,
     .snapshot = on_snapshot,
+    .describe = on_describe,
 };
 
 /* The same for ourselves: no name to be looked up when the library is loaded. */

@@ -127,6 +127,8 @@ static void take_sample(struct heap_replay *r, const struct trace_event *ev)
     block->born_ns = ev->time_ns;
     block->stack = ev->alloc.stack <= r->heap->frames->stack_count ? (uint32_t)ev->alloc.stack : 0;
     block->entry = heap_sampled_place(r->heap, c.place, ev);
+    c.address = ev->alloc.address;
+    c.context = ev->alloc.context;
     c.stack = block->stack;
     c.bytes = block->amount.bytes;
     c.amount = block->amount;

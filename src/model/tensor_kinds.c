@@ -2,6 +2,7 @@
 #include "model/tensor_kinds.h"
 
 #include "base/memory.h"
+#include "model/tensor_told.h"
 
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ struct after {                  /* of a tensor, by number: the first that is bor
     uint32_t leaves;            /* in another phase than it, */
     uint32_t same;              /* from the same stack */
     uint32_t cycle;             /* backward phases that began before it */
+    bool begun;                 /* a module was called since the last of them, or an optimizer */
 };
 
 struct judging {
@@ -50,7 +52,7 @@ static bool is_same_run(enum op_phase a, enum op_phase b)
 
 static void look_ahead(struct judging *j)
 {
-    struct after next = {j->count, j->count, j->count, j->count, 0};
+    struct after next = {j->count, j->count, j->count, j->count, 0, false};
     struct intmap seen = {0};
 
     for (uint32_t i = j->count; i-- > 0;) {
@@ -73,7 +75,7 @@ static void look_ahead(struct judging *j)
 
 static void count_cycles(struct judging *j)
 {
-    bool before = false;
+    bool before = false, begun = false;
 
     for (uint32_t i = 0; i < j->count; i++) {
         bool now = is_backward(phase_at(j, i));
@@ -81,7 +83,9 @@ static void count_cycles(struct judging *j)
 
         j->cycles += now && !before;
         before = now;
+        begun = phase_at(j, i) == OP_PHASE_FORWARD || (begun && phase_at(j, i) == OP_PHASE_OTHER);
         j->after[i].cycle = j->cycles;
+        j->after[i].begun = begun;
         if (!intmap_get(&j->cycles_of, j->list[i]->stack, &cycles)) {
             cycles = (uint64_t)j->cycles << 32;
             intmap_put(&j->firsts, j->list[i]->stack, i);
@@ -209,18 +213,30 @@ static enum tensor_kind of_lasting(const struct judging *j, const struct tensor 
     return is_born_once(j, t) ? TENSOR_UNKNOWN : TENSOR_ACTIVATION; /* a graph that is kept */
 }
 
+/* Read, made or copied; or computed before a module is called, and kept though gradients were computed,
+ * for which the graph does not need it any more.
+ */
+static bool is_input(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+
+    if (t->from->data || op_rules_is_factory(t->from->called))
+        return true;
+    return !a->begun && a->forward < a->backward && a->backward < j->count &&
+           alive_at(j, t, j->after[a->backward].leaves);
+}
+
 /* The program's own code: inputs, parameters without a module, losses. */
 static enum tensor_kind of_other(const struct judging *j, const struct tensor *t)
 {
     const struct after *a = &j->after[t->number];
     uint32_t used = a->forward < a->backward ? a->forward : a->backward;
-    bool input = t->from->data || op_rules_is_factory(t->from->called);
 
     if (a->backward == j->count && of_inference(j, t) == TENSOR_CACHE)
         return TENSOR_CACHE;
     if (lasts(j, t) || (a->backward == j->count && t->until >= j->count))
         return of_lasting(j, t);
-    if (input)
+    if (is_input(j, t))
         return alive_at(j, t, used) ? TENSOR_INPUT : TENSOR_TEMPORARY;
     return alive_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
 }
@@ -284,16 +300,6 @@ void tensor_kinds_all(struct tensors *t, struct arena *a)
     for (size_t i = 0; i < t->heap->process_count; i++)
         if (of[i])
             tensor_kinds_judge(of[i], t->born[i]);
-}
-
-const char *tensor_kind_text(enum tensor_kind kind)
-{
-    static const char *const texts[] = {
-        [TENSOR_UNKNOWN] = "other tensors",  [TENSOR_PARAMETER] = "parameters",
-        [TENSOR_GRADIENT] = "gradients",     [TENSOR_OPTIMIZER] = "optimizer state",
-        [TENSOR_ACTIVATION] = "activations", [TENSOR_INPUT] = "inputs",
-        [TENSOR_BUFFER] = "buffers",         [TENSOR_CACHE] = "kv cache",
-        [TENSOR_TEMPORARY] = "temporaries"};
-
-    return texts[kind];
+    for (size_t i = 0; i < t->count; i++)
+        tensor_told_apply(&t->list[i]);
 }

@@ -27,6 +27,5 @@
 void tensor_kinds_judge(struct tensor *const *list, size_t count);
 /* Of all processes. */
 void tensor_kinds_all(struct tensors *t, struct arena *a);
-const char *tensor_kind_text(enum tensor_kind kind);
 
 #endif

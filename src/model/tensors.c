@@ -30,6 +30,11 @@ static void link_in(struct tensors *t, uint64_t key, uint32_t place)
     intmap_put(&t->live, key, place);
 }
 
+static uint64_t at_key(uint32_t place, uint64_t address)
+{
+    return hash_mix(hash_mix(3, place), address);
+}
+
 static void take_birth(struct tensors *t, const struct heap_change *c)
 {
     const struct op_stack *from = op_stacks_get(t->stacks, c->stack);
@@ -51,8 +56,11 @@ static void take_birth(struct tensors *t, const struct heap_change *c)
                                           .stack = (uint32_t)c->stack,
                                           .place = c->place,
                                           .number = t->born[c->place - 1]++,
-                                          .until = TENSOR_NEVER};
+                                          .until = TENSOR_NEVER,
+                                          .context = c->context};
     link_in(t, key_of(c, c->time_ns), (uint32_t)t->count);
+    if (c->address)
+        intmap_put(&t->at, at_key(c->place, c->address), t->count);
 }
 
 /* The one that was born last of those whose age fits; where none does, the last of all. */
@@ -121,6 +129,30 @@ void tensors_want(struct tensors *t, struct heap *h, struct op_stacks *s)
     heap_replay_add(h->replay, change, t, UINT64_MAX);
 }
 
+struct tensor *tensors_at(const struct tensors *t, uint32_t place, uint64_t address)
+{
+    uint64_t found;
+
+    if (!intmap_get(&t->at, at_key(place, address), &found))
+        return NULL;
+    return t->list[found - 1].until == TENSOR_NEVER ? &t->list[found - 1] : NULL;
+}
+
+/* They cannot be told apart: one of which nothing was told, if there is one. */
+struct tensor *tensors_of_info(const struct tensors *t, uint32_t place, uint64_t info)
+{
+    const struct heap_state *s = t->heap->processes[place - 1]->state;
+    const struct heap_change c = {.place = place, .info = heap_info_place(s, info)};
+    uint64_t first;
+
+    if (!c.info || !intmap_get(&t->live, key_of(&c, 0), &first) || !first)
+        return NULL;
+    for (uint32_t i = 0, at = (uint32_t)first; at && i < LOOK_MOST; i++, at = t->list[at - 1].next)
+        if (!t->list[at - 1].told && !t->list[at - 1].kept)
+            return &t->list[at - 1];
+    return &t->list[first - 1];
+}
+
 struct tensor ***tensors_by_process(const struct tensors *t, struct arena *a)
 {
     size_t processes = t->heap->process_count;
@@ -157,8 +189,21 @@ bool tensors_alive(const struct tensors_moment *m, const struct tensor *t)
 void tensors_free(struct tensors *t)
 {
     intmap_free(&t->live);
+    intmap_free(&t->at);
     free(t->list);
     free(t->born);
     free(t->clock);
     *t = (struct tensors){0};
+}
+
+const char *tensor_kind_text(enum tensor_kind kind)
+{
+    static const char *const texts[] = {
+        [TENSOR_UNKNOWN] = "other tensors",  [TENSOR_PARAMETER] = "parameters",
+        [TENSOR_GRADIENT] = "gradients",     [TENSOR_OPTIMIZER] = "optimizer state",
+        [TENSOR_ACTIVATION] = "activations", [TENSOR_INPUT] = "inputs",
+        [TENSOR_BUFFER] = "buffers",         [TENSOR_CACHE] = "kv cache",
+        [TENSOR_TEMPORARY] = "temporaries"};
+
+    return texts[kind];
 }

@@ -36,6 +36,11 @@ struct tensor {
     uint32_t left, needed;     /* births, by number: see tensor_kinds.h */
     uint32_t next;             /* 1 + place in the list: of those that cannot be told apart */
     enum tensor_kind kind;
+    enum tensor_kind told; /* by the program: see tensor_told.h; TENSOR_UNKNOWN: it was not */
+    bool kept;             /* by the graph, it has told */
+    const char *name;      /* that it has told: which one it is; NULL: none */
+    const char *words;     /* the same of what is no kind */
+    uint64_t context;      /* that it was allocated in */
 };
 
 struct tensors { /* zeroed: empty */
@@ -46,6 +51,7 @@ struct tensors { /* zeroed: empty */
     uint32_t *born;     /* by place - 1: how many of each process */
     uint64_t *clock;    /* by place - 1: times of one process do not go back */
     struct intmap live; /* what cannot be told apart -> 1 + place of the one that was born last */
+    struct intmap at;   /* process and address -> 1 + place of the one that was born there last */
     uint64_t last_key;  /* of the one that died last, which may be taken back, */
     uint32_t last;      /* and 1 + its place */
     uint64_t left_out;  /* above the limit of this reader */
@@ -53,6 +59,9 @@ struct tensors { /* zeroed: empty */
 
 /* The heap takes its events again, by h->replay. */
 void tensors_want(struct tensors *t, struct heap *h, struct op_stacks *s);
+/* The one that lives at an address, or one of an info of the trace; NULL: none does. */
+struct tensor *tensors_at(const struct tensors *t, uint32_t place, uint64_t address);
+struct tensor *tensors_of_info(const struct tensors *t, uint32_t place, uint64_t info);
 /* The tensors of each process, by its place in heap.processes, in the order of their births: `born` says
  * how many they are. In the arena.
  */
@@ -66,5 +75,7 @@ struct tensors_moment {
 };
 bool tensors_alive(const struct tensors_moment *m, const struct tensor *t);
 void tensors_free(struct tensors *t);
+
+const char *tensor_kind_text(enum tensor_kind kind);
 
 #endif

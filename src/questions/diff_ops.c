@@ -7,6 +7,7 @@
 #include "model/align.h"
 #include "model/tensor_curve.h"
 #include "model/tensor_kinds.h"
+#include "model/tensor_told.h"
 #include "questions/answer_limit.h"
 #include "questions/covered_answer.h"
 
@@ -66,6 +67,7 @@ static void read_tensors(struct source *s, struct recorded *r, struct arena *a)
         return;
     op_stacks_start(&s->stacks, &r->frames, &r->arena);
     tensors_want(&s->tensors, &r->heap, &s->stacks);
+    recorded_take_again(r, tensor_told_take, &s->tensors, heap_until(&r->selection));
     recorded_read_again(r);
     tensor_kinds_all(&s->tensors, a);
 }

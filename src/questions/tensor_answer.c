@@ -2,6 +2,7 @@
 #include "questions/tensor_answer.h"
 
 #include "model/covered.h"
+#include "model/tensor_told.h"
 #include "questions/heap_cells.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@ void tensor_want(struct asked *q, struct tensor_state *s)
         return;
     op_stacks_start(&s->stacks, &r->frames, &r->arena);
     tensors_want(&s->tensors, &r->heap, &s->stacks);
+    recorded_take_again(r, tensor_told_take, &s->tensors, heap_until(&r->selection));
 }
 
 bool tensor_begin(struct asked *q, struct tensor_state *s, struct table *t)

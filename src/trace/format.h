@@ -108,13 +108,14 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SPACE_ALLOC, 38, 1, 8, NONE) /* memory in it came to life */                                 \
     X(SPACE_FREE, 39, 1, 4, NONE) /* and died */                                                   \
     X(SPACE_FAILED, 40, 1, 6, NONE) /* and was asked for in vain */                                \
-    X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */
+    X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */                           \
+    X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_LAUNCHES
+        TRACE_KIND_LAST = TRACE_DESCRIBED
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -179,6 +180,7 @@ struct trace_space_alloc { uint64_t thread, block, bytes, stack, space, call, co
 struct trace_space_free { uint64_t thread, block, space, later; };
 struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status; };
 struct trace_launches { uint64_t thread, stack, call, count; };
+struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
 
 #define TRACE_FIELDS_MOST 8
 // clang-format on

@@ -62,6 +62,7 @@ struct trace_event {
         struct trace_space_free space_free;
         struct trace_space_failed space_failed;
         struct trace_launches launches;
+        struct trace_described described;
     };
     const unsigned char *tail; /* valid until the next call of trace_next or trace_close */
     size_t tail_bytes;

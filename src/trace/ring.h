@@ -80,7 +80,8 @@ enum ring_kind {
     RING_UNMAP,    /* length; when */
     RING_UNUNMAP,  /* the same; it was not carried out */
     RING_MARK,     /* aux: enum ring_mark; value; text bytes << 32 | bytes of its first part;
-                       text. Address: of a step, the how manieth it is of its process */
+                       text. Address: of a step, the how manieth it is of its process;
+                       of what is described, its own */
     RING_CODE,   /* number << 32 | kind; address; first line; text bytes << 32 | bytes of the file;
                        text: file, function. A Python function, which frames refer to */
     RING_CPU,    /* aux: enum ring_cpu and flags; stack; ns of CPU time since the one before */
@@ -194,8 +195,9 @@ enum ring_mark {
     RING_MARK_WHOLE, /* value: from here on every block of so many bytes and more is told of this process,
                         and smaller ones are sampled; text: the library that it is for, none: there
                         were too many of these, or no longer */
-    RING_MARK_REACH /* this process waits: what does nothing point to? text: where its stack stands, and
-                       its thread pointer */
+    RING_MARK_REACH, /* this process waits: what does nothing point to? text: where its stack stands, and
+                        its thread pointer */
+    RING_MARK_DESCRIBED /* address: of a block; text: what it is for, and its name */
 };
 
 /* Bits of a frame in a STACK, above the address. */
