@@ -9,6 +9,8 @@ program.
     tidemark.step()                       an iteration ended: `tidemark report FILE steps`
     tidemark.mark("warm", 3)              a named moment, with a number
     with tidemark.label("phase", "fit"):  whose work it is: `tidemark report FILE --label phase=fit`
+    tidemark.describe(t, "kv cache")      what a tensor is for: `tidemark report FILE decompose`
+    tidemark.torch.attach(model, opt)     the same of all that a model of PyTorch has
     tidemark.snapshot("warm")             a moment to ask for with `tidemark report FILE --at warm`
     tidemark.pause(), tidemark.resume()   stop recording this process, and go on
     tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
@@ -17,7 +19,10 @@ program.
     %load_ext tidemark                    in a notebook: %tidemark and %%tidemark
 """
 
+import importlib
+
 from . import _recorder
+from ._describe import describe
 from ._label import label
 from ._recording import RecordingError, ToolNotFound, record
 from ._region import region
@@ -25,6 +30,7 @@ from ._region import region
 __all__ = [
     "RecordingError",
     "ToolNotFound",
+    "describe",
     "label",
     "mark",
     "pause",
@@ -112,6 +118,13 @@ def snapshot(name="snapshot"):
     """A moment whose live memory can be asked for later."""
     if _recorder.api:
         _recorder.api.snapshot(_recorder.text(name))
+
+
+def __getattr__(name):
+    """tidemark.torch, without an import of its own."""
+    if name == "torch":
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load_ipython_extension(ipython):

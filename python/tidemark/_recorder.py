@@ -25,10 +25,11 @@ class Api(ctypes.Structure):
         ("pause", ctypes.CFUNCTYPE(None)),
         ("resume", ctypes.CFUNCTYPE(None)),
         ("snapshot", ctypes.CFUNCTYPE(None, ctypes.c_char_p)),
+        ("describe", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)),
     ]
 
 
-VERSION = 3  # of the table above
+VERSION = 4  # of the table above
 
 
 def find(library=None):

@@ -2,6 +2,8 @@
 
     NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from
     -NAME                        it dies
+    ~NAME=WHAT[:MODULE]          the program says what it is for; _ stands for a space
+    {KEY=VALUE and }             what is born between is born under this label
     !NAME                        the program sets a mark of this name
     |                            the program says that a step has ended
 
@@ -34,7 +36,7 @@ class Maker:
     def __init__(self):
         self.definitions, self.events, self.now = [], [], 0
         self.numbers = {"string": {}, "module": {}, "frame": {}, "stack": {}}
-        self.live, self.address, self.steps = {}, 0x7f0000000000, 0
+        self.live, self.address, self.steps, self.context, self.contexts = {}, 0x7f0000000000, 0, 0, 0
 
     def number(self, kind, key, define):
         known = self.numbers[kind]
@@ -82,11 +84,30 @@ class Maker:
                             ("c10::alloc_cpu(unsigned long)", "libc10.so", False, 0)])
         self.address += 1 << 32
         self.live.setdefault(name, []).append(self.address)
-        self.event(tm.ALLOC, 1, self.address, int(size), stack, 0, 0)
+        self.event(tm.ALLOC, 1, self.address, int(size), stack, 0, 0, self.context)
+
+    def tell(self, word):
+        name, said = word.split("=")
+        what, _, module = said.replace("_", " ").partition(":")
+        self.event(tm.DESCRIBED, 1, self.live[name][-1], self.text(what), self.text(module) if module else 0, 0)
+
+    def label(self, word):
+        """A context of its own for each: step 0, and the label."""
+        key, value = map(self.text, word.split("="))
+        self.contexts += 1
+        self.context = self.contexts
+        pairs = b"".join(map(tm.varint, (key, value)))
+        self.definitions.append(tm.record(tm.CONTEXT, self.context, 1, 0, tail=pairs))
 
     def take(self, word):
         if word.startswith("-"):
             self.event(tm.FREE, 1, self.live[word[1:]].pop(), 0, 9)
+        elif word.startswith("~"):
+            self.tell(word[1:])
+        elif word.startswith("{"):
+            self.label(word[1:])
+        elif word == "}":
+            self.context = 0
         elif word.startswith("!"):
             self.event(tm.MARK, 1, 0, self.text(word[1:]), 0)
         elif word == "|":

@@ -60,6 +60,10 @@ def f(): return 3
 def g(): return 4
 tidemark.step(); tidemark.mark("m", 1); tidemark.snapshot(); tidemark.label("k", "v")
 tidemark.pause(); tidemark.resume(); tidemark.start(); tidemark.stop()
+assert tidemark.describe([1], "anything") == [1]
+with tidemark.torch.attach("no model"): pass
+import sys
+assert "torch" not in sys.modules
 assert not tidemark.recording()
 print(f() + g(), f.__name__)
 """, encoding="utf-8")
@@ -250,3 +254,39 @@ def test_regions_of_a_program_that_named_none(run, tmp_path):
     run("record", "-q", "-f", "-o", trace, "true")
     said = run("report", trace, "regions")
     assert said.returncode == 0 and "named no regions" in said.stdout
+
+
+def test_what_is_described_is_told_by_where_it_begins(told):
+    """A tensor by its storage, an array by what it is a view of, and all that a list or a dict has."""
+    records = told("""
+import tidemark
+
+class Tensor:
+    def __init__(self, at):
+        self.at = at
+    def untyped_storage(self):
+        return self
+    def data_ptr(self):
+        return self.at
+
+class Array:
+    base = None
+    def __init__(self, at):
+        self.__array_interface__ = {"data": (at, False)}
+
+view = Array(0x5010)
+view.base = Array(0x5000)
+assert tidemark.describe(view, "inputs") is view
+tidemark.describe({"k": Tensor(0x6000), "v": (Tensor(0x7000), None)}, "kv cache", "layers.0")
+tidemark.describe(Tensor(0), "a tensor without memory")
+try:
+    tidemark.describe("text", "inputs")
+except TypeError as error:
+    assert "not str" in str(error)
+else:
+    raise AssertionError
+""")
+    names = names_of(records)
+    assert [(r["address"], names[r["what"]], names.get(r["name"]) or None) for r in records
+            if r["kind"] == "DESCRIBED"] == [
+        (0x5000, "inputs", None), (0x6000, "kv cache", "layers.0"), (0x7000, "kv cache", "layers.0")]

@@ -67,6 +67,45 @@ def test_modules_are_named_by_their_classes(asked):
     assert {r["module"] for r in rows if r["kind"] == "activations"} == {"Net", None}
 
 
+def test_what_the_program_says_comes_before_what_stacks_suggest(asked):
+    """A cache that is allocated whole, an input that is computed, and words that are no kind."""
+    told = MODEL + STATE + "c=other/zeros/700000@15 ~c=kv_cache:layers.3 " + step() + step(
+        loss="~w=the_big_one ~h=kept_for_gradients:Net.up ~x=kept_for_gradients !lost") + step()
+    tables = asked(told, "decompose", "--at", "lost")
+    assert kinds(tables) == {"parameters": 404000, "optimizer state": 400000, "inputs": 100000, "activations": 148000,
+                             "kv cache": 700000}
+    assert {r["kind"]: r["told"] for r in tables["kinds"] if r["told"]} == {"kv cache": 700000, "activations": 80000}
+    rows = {(r["kind"], r["module"]): r for r in tables["modules"]}
+    assert rows["kv cache", "layers.3"]["known_by"] == rows["activations", "Net.up"]["known_by"] == "the program"
+    assert rows["activations", "Net"]["known_by"] == "stacks"
+    big = [r for r in tables["modules"] if r["label"] == "the big one"]
+    assert [(r["kind"], r["bytes"], r["known_by"]) for r in big] == [("parameters", 400000, "stacks")]
+    assert kinds(asked(told.replace("~c=kv_cache:layers.3 ", ""), "decompose", "--at", "lost"))["inputs"] == 800000
+
+
+def test_inputs_never_take_the_place_of_what_was_told(asked):
+    told = MODEL + STATE + step(loss="~w=parameters ~w=inputs ~h=inputs ~h=activations !lost") + step()
+    sums = {r["kind"]: r["told"] for r in asked(told, "decompose", "--at", "lost")["kinds"] if r["told"]}
+    assert sums == {"parameters": 400000, "activations": 80000}
+
+
+def test_what_is_told_of_memory_that_is_gone_is_of_nothing(asked):
+    assert not any(r["told"] for r in asked(MODEL + "x=other/randn/100000@11 " + "~x=kv_cache -x " + step(
+        peak="!now") + step(), "decompose", "--at", "now")["kinds"])
+
+
+def test_labels_that_hold_at_birth_are_told(asked):
+    life = MODEL + "{request=7 c=other/zeros/90000@15 } " + STATE + step(loss="!lost") + step()
+    rows = asked(life, "decompose", "--at", "lost")["modules"]
+    assert [(r["bytes"], r["label"]) for r in rows if r["label"]] == [(90000, "request=7")]
+
+
+def test_what_is_computed_before_a_module_is_called_is_an_input(asked):
+    ready = step().replace("x=other/randn/100000@11", "x=other/div/100000@11")
+    late = step(loss="!lost", peak="!stepping").replace("x=other/randn/100000@11", "x=other/div/100000@11")
+    assert kinds(asked(MODEL + STATE + ready + late + ready, "decompose", "--at", "lost"))["inputs"] == 100000
+
+
 def test_operators_have_what_they_allocated(asked):
     rows = {(r["op"], r["phase"]): r for r in asked(LIFE, "ops")["ops"]}
     mm = rows["mm", "backward"]

@@ -50,10 +50,11 @@ class Told:
     def __init__(self, models, optimizers):
         self.models, self.optimizers = models, optimizers
 
-    def kinds(self, inputs=(), loss=None, cache=(), result=None):
+    def kinds(self, inputs=(), loss=None, cache=(), result=None, state=()):
         parameters = [p for m in self.models for p in (m.parameters() if isinstance(m, nn.Module) else m)]
         states = [v for o in self.optimizers for s in o.state.values() for v in s.values()]
-        return [("parameters", parameters), ("gradients", [p.grad for p in parameters]), ("optimizer state", states),
+        return [("parameters", parameters), ("gradients", [p.grad for p in parameters]),
+                ("optimizer state", [*states, *state]),
                 ("buffers", [b for m in self.models if isinstance(m, nn.Module) for b in m.buffers()]),
                 ("inputs", inputs), ("kv cache", cache), ("activations", [loss, result, *saved_by(loss)])]
 
