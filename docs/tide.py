@@ -61,6 +61,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     40: ("SPACE_FAILED", True, "thread bytes stack space call status", ""),
     41: ("LAUNCHES", True, "thread stack call count", ""),
     42: ("DESCRIBED", True, "thread address what name info", ""),
+    43: ("ACCESS", True, "thread address bytes access_kind name", ""),
 }
 
 # The first number of a run of metrics, and their names.

@@ -34,6 +34,7 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*resume)(void);
     void (*snapshot)(const char *name);
     void (*describe)(const void *block, const char *what, const char *name); /* from version 4 */
+    void (*access)(const void *block, size_t bytes, unsigned int kind, const char *by);
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -167,6 +168,29 @@ static inline void tidemark_describe(const void *block, const char *what, const 
 
     if (api && api->version >= 4)
         api->describe(block, what, name);
+}
+
+/* Somebody reads or writes memory: an operator or a kernel, `by` its name (NULL: the innermost span of
+ * this thread). Where a span of that name is open in this thread, the memory is needed from its beginning
+ * to its end; else at this moment. A program that tells one access to a block tells all of them.
+ *
+ * Of tensors, TIDEMARK_ACCESS_ALL (with no block) says that every access is told from here on, so that one
+ * without any is not used; TIDEMARK_ACCESS_SOME ends that. `tidemark report FILE inefficient` asks for them.
+ */
+enum tidemark_access_kind {
+    TIDEMARK_READ = 1,
+    TIDEMARK_WRITE = 2,
+    TIDEMARK_ACCESS_ALL = 4,
+    TIDEMARK_ACCESS_SOME = 8
+};
+
+static inline void tidemark_access(const void *block, size_t bytes, unsigned int kind,
+                                   const char *by)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 4)
+        api->access(block, bytes, kind, by);
 }
 
 /* For a program that lets itself be recorded while it runs. `tidemark attach --self-loading PID`

@@ -16,6 +16,7 @@ program.
     tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
     with tidemark.record("out.tide"): ... record this process itself, for as long
     tidemark.start("out.tide")            the same, until tidemark.stop()
+    with tidemark.torch.accesses(): ...   what PyTorch's operators read and write (import tidemark.torch)
     %load_ext tidemark                    in a notebook: %tidemark and %%tidemark
 """
 

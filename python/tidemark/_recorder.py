@@ -26,6 +26,12 @@ class Api(ctypes.Structure):
         ("resume", ctypes.CFUNCTYPE(None)),
         ("snapshot", ctypes.CFUNCTYPE(None, ctypes.c_char_p)),
         ("describe", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)),
+        (
+            "access",
+            ctypes.CFUNCTYPE(
+                None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_char_p
+            ),
+        ),
     ]
 
 

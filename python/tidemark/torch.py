@@ -11,6 +11,7 @@ PyTorch is not even imported.
 import functools
 
 from . import _recorder
+from ._accesses import accesses  # noqa: F401
 from ._describe import address
 
 _LEAST = 1024  # bytes: smaller tensors are hardly ever recorded each, and telling them would cost as much

@@ -123,6 +123,18 @@ static void note_framework(struct absorb_counts *c, uint64_t from, const char *t
     snprintf(c->framework, sizeof(c->framework), "%.*s", (int)bytes, text);
 }
 
+static bool take_access(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    struct trace_access fields = {r->thread, first >> 16, w[1] >> 4, w[1] & 15, 0};
+
+    if (!a->store)
+        return true;
+    if (w[2] >> 32)
+        fields.name = absorb_string(a, r->process, (const char *)(w + 3), w[2] >> 32);
+    put_record(a, TRACE_ACCESS, r->tick, &fields, 5);
+    return true;
+}
+
 static bool take_reach(struct absorb_ring *r, const uint64_t *where, uint64_t bytes)
 {
     if (bytes != 2 * sizeof(*where))
@@ -141,6 +153,8 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return take_reach(r, w + 3, bytes);
     if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE)
         note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
+    if ((first >> 5 & 0x7ff) == RING_MARK_ACCESS)
+        return take_access(a, r, w, first);
     if (a->store)
         put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part, bytes,
                  first >> 16);

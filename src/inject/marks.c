@@ -22,13 +22,19 @@ static void note_label(struct thread *t, uint64_t set, const char *text, size_t 
     mine->labels_untold |= !t;
 }
 
-/* `about`: of a block that is described, its address. */
-static void put_about(enum ring_mark mark, uint64_t about, uint64_t value, const char *text,
-                      size_t first, size_t bytes, uintptr_t frame)
+struct said { /* a mark */
+    enum ring_mark mark;
+    uint64_t value, address;
+    const char *text;
+    size_t first, bytes; /* of the text: its first part, and all of it */
+};
+
+static void put_said(const struct said *s, uintptr_t frame)
 {
     int kept = errno;
     struct thread *t;
-    uint64_t words[2] = {value, (uint64_t)bytes << 32 | first};
+    uint64_t words[2] = {s->value, (uint64_t)s->bytes << 32 | s->first};
+    bool step = s->mark == RING_MARK_STEP;
 
     local.quiet = 1;
     t = process_recorded() ? record_enter(frame) : NULL;
@@ -36,14 +42,14 @@ static void put_about(enum ring_mark mark, uint64_t about, uint64_t value, const
         if (t->labels_untold)
             context_tell(t);
         buffer_moment(t);
-        buffer_put(t, buffer_word(RING_MARK, mark, mark == RING_MARK_STEP ? context_step() : about),
-                   words, 2, text, bytes);
-        if (mark == RING_MARK_STEP)
+        buffer_put(t, buffer_word(RING_MARK, s->mark, step ? context_step() : s->address), words, 2,
+                   s->text, s->bytes);
+        if (step)
             buffer_after(t);
         record_leave();
     }
-    if (mark == RING_MARK_LABEL)
-        note_label(t, value, text, first, bytes);
+    if (s->mark == RING_MARK_LABEL)
+        note_label(t, s->value, s->text, s->first, s->bytes);
     local.quiet = 0;
     errno = kept;
 }
@@ -51,7 +57,9 @@ static void put_about(enum ring_mark mark, uint64_t about, uint64_t value, const
 static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
                      size_t bytes, uintptr_t frame)
 {
-    put_about(mark, 0, value, text, first, bytes, frame);
+    const struct said s = {mark, value, 0, text, first, bytes};
+
+    put_said(&s, frame);
 }
 
 static void put(enum ring_mark mark, uint64_t value, const char *name, uintptr_t frame)
@@ -157,11 +165,29 @@ static void on_describe(const void *block, const char *what, const char *name)
     char both[2 * LABEL_PART_MOST];
     size_t first = strnlen(what, LABEL_PART_MOST);
     size_t second = name ? strnlen(name, LABEL_PART_MOST) : 0;
+    const struct said s = {.mark = RING_MARK_DESCRIBED,
+                           .address = (uintptr_t)block,
+                           .text = both,
+                           .first = first,
+                           .bytes = first + second};
 
     memcpy(both, what, first);
     if (second)
         memcpy(both + first, name, second);
-    put_about(RING_MARK_DESCRIBED, (uintptr_t)block, 0, both, first, first + second, CALLER().sp);
+    put_said(&s, CALLER().sp);
+}
+
+static void on_access(const void *block, size_t size, unsigned int kind, const char *by)
+{
+    size_t bytes = by ? strnlen(by, RING_TEXT_MOST) : 0;
+    const struct said s = {.mark = RING_MARK_ACCESS,
+                           .value = (uint64_t)size << 4 | (kind & 15),
+                           .address = (uintptr_t)block,
+                           .text = by,
+                           .first = bytes,
+                           .bytes = bytes};
+
+    put_said(&s, CALLER().sp);
 }
 
 EXPORT const struct tidemark_api tidemark_api = {
@@ -180,6 +206,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .resume = on_resume,
     .snapshot = on_snapshot,
     .describe = on_describe,
+    .access = on_access,
 };
 
 /* The same for ourselves: no name to be looked up when the library is loaded. */

@@ -172,7 +172,8 @@ void ranges_stop(uint64_t number)
 
 void ranges_mark(const char *name, uint64_t value)
 {
-    marks_api.mark(name ? name : NAMELESS, value);
+    if (!name || !memscope_said(name))
+        marks_api.mark(name ? name : NAMELESS, value);
 }
 
 /* ---- names that last ---- */

@@ -4,6 +4,7 @@
 #ifndef INJECT_RANGES_H
 #define INJECT_RANGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Ranges that nest in their thread. A name may be NULL. */
@@ -15,6 +16,9 @@ void ranges_start(uint64_t number, const char *name);
 void ranges_stop(uint64_t number);
 
 void ranges_mark(const char *name, uint64_t value);
+
+/* memscope_said.c: is it a mark that tells of operators and their accesses? Then it was taken as that. */
+bool memscope_said(const char *text);
 
 /* A name that lasts, once for all that are the same; NULL: there is no more room. Laid out as ITT's handles. */
 struct ranges_name {

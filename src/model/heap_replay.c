@@ -6,6 +6,7 @@
 #include "model/batches.h"
 #include "model/heap_pass.h"
 #include "model/mapping_read.h"
+#include "model/space_lens.h"
 
 #include <stdlib.h>
 
@@ -99,8 +100,17 @@ static void end_block(struct heap_replay *r, const struct heap_change *c, struct
     end.entry = block->entry;
     end.freed = true;
     end.born_ns = block->born_ns;
+    end.block = block->address;
     heap_live_remove(&r->live, block);
     hand_out(r, &end);
+}
+
+/* Where a block is that stands for itself alone. */
+static uint64_t address_of(const struct trace_event *ev)
+{
+    if (ev->alloc.origin == SPACE_ORIGIN)
+        return ev->fields[SPACE_ADDRESS_FIELD];
+    return heap_is_whole(ev) ? ev->alloc.address : 0;
 }
 
 /* A sampled block that takes the place of another has ended it. */
@@ -127,12 +137,13 @@ static void take_sample(struct heap_replay *r, const struct trace_event *ev)
     block->born_ns = ev->time_ns;
     block->stack = ev->alloc.stack <= r->heap->frames->stack_count ? (uint32_t)ev->alloc.stack : 0;
     block->entry = heap_sampled_place(r->heap, c.place, ev);
-    c.address = ev->alloc.address;
     c.context = ev->alloc.context;
     c.stack = block->stack;
     c.bytes = block->amount.bytes;
     c.amount = block->amount;
     c.entry = block->entry;
+    c.block = ev->alloc.address;
+    c.address = address_of(ev);
     c.freed = false;
     hand_out(r, &c);
 }

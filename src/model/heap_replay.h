@@ -21,7 +21,8 @@ struct heap_change {
     uint64_t born_ns;    /* the same, where it was sampled */
     uint64_t info;       /* its number; 0: it was sampled, and: */
     uint32_t entry;      /* what heap_sampled_place says; UINT32_MAX: none */
-    uint64_t address;    /* of what was not freed; 0: mapped */
+    uint64_t block;      /* what tells it apart while it lives; 0: nothing does */
+    uint64_t address;    /* of a birth: of this one block, whose size is exact; 0: not known */
     uint64_t context;    /* that it was allocated in: see CONTEXT in docs/FORMAT.md */
     struct heap_amount amount;
 };

@@ -51,6 +51,7 @@ static void show_alloc(struct trace_event *ev)
     ev->present = 7;
     ev->alloc = (struct trace_alloc){from.thread,  from.block, from.bytes,  from.stack,
                                      SPACE_ORIGIN, 0,          from.context};
+    ev->fields[SPACE_ADDRESS_FIELD] = from.address;
 }
 
 static void show_free(struct trace_event *ev)

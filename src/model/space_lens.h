@@ -13,8 +13,9 @@
 #include <stdbool.h>
 
 #define SPACE_HOST 0
-#define SPACE_ORIGIN 255 /* of a block through the lens: no heap's, and each one is recorded */
-#define SPACES_MOST 64   /* of a trace; what is beyond is not looked at */
+#define SPACE_ORIGIN 255      /* of a block through the lens: no heap's, and each one is recorded */
+#define SPACE_ADDRESS_FIELD 7 /* of such a block: where it is, as its library said; 0: not kept */
+#define SPACES_MOST 64        /* of a trace; what is beyond is not looked at */
 
 struct space_entry {
     uint64_t number;

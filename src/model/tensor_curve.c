@@ -44,7 +44,7 @@ static void find_births(struct tensor_curve *c, const struct tensors *t)
         const struct tensor_edge *e = &c->edges[i];
 
         *(e->death ? &c->died[e->tensor] : &c->born[e->tensor]) = (uint32_t)i;
-        if (!e->death)
+        if (!e->death && t->list[e->tensor].number != TENSOR_NEVER)
             c->births[e->place - 1][t->list[e->tensor].number] = (uint32_t)i;
     }
 }
@@ -92,6 +92,23 @@ size_t tensor_curve_birth(const struct tensor_curve *c, const struct tensors *t,
                           uint32_t number)
 {
     return number < t->born[place - 1] ? c->births[place - 1][number] : c->count;
+}
+
+size_t tensor_curve_at(const struct tensor_curve *c, uint32_t place, uint64_t time_ns,
+                       uint64_t number)
+{
+    const struct tensor_edge event = {.time_ns = time_ns, .number = number, .place = place};
+    size_t low = 0, high = c->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (by_time(&c->edges[middle], &event) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void tensor_curve_try(struct tensor_curve *c, size_t from, size_t to, uint64_t bytes)

@@ -11,13 +11,15 @@
 #define TENSORS_MOST ((size_t)1 << 24)
 #define LOOK_MOST 4096 /* blocks that are looked at for the one whose age fits */
 
-/* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Others are
+/* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Mappings are
  * known by when they were born.
  */
 static uint64_t key_of(const struct heap_change *c, uint64_t born_ns)
 {
     if (c->info)
         return hash_mix(hash_mix(1, c->place), c->info);
+    if (c->block)
+        return hash_mix(hash_mix(3, c->place), c->block);
     return hash_mix(hash_mix(hash_mix(hash_mix(2, c->place), c->stack), born_ns), c->bytes);
 }
 
@@ -39,7 +41,7 @@ static void take_birth(struct tensors *t, const struct heap_change *c)
 {
     const struct op_stack *from = op_stacks_get(t->stacks, c->stack);
 
-    if (!from->tensor)
+    if (!from->tensor && !t->all)
         return;
     if (t->count >= TENSORS_MOST ||
         t->count >= ALLOWED_THINGS(t->heap->frames->names->file_bytes)) {
@@ -55,12 +57,16 @@ static void take_birth(struct tensors *t, const struct heap_change *c)
                                           .died_no = UINT64_MAX,
                                           .stack = (uint32_t)c->stack,
                                           .place = c->place,
-                                          .number = t->born[c->place - 1]++,
+                                          .number = from->tensor ? t->born[c->place - 1]++
+                                                                 : TENSOR_NEVER,
                                           .until = TENSOR_NEVER,
+                                          .address = c->address,
                                           .context = c->context};
     link_in(t, key_of(c, c->time_ns), (uint32_t)t->count);
-    if (c->address)
-        intmap_put(&t->at, at_key(c->place, c->address), t->count);
+    if (c->block)
+        intmap_put(&t->at, at_key(c->place, c->address ? c->address : c->block), t->count);
+    if (t->told)
+        t->told(t->context, (uint32_t)t->count - 1, false);
 }
 
 /* The one that was born last of those whose age fits; where none does, the last of all. */
@@ -93,6 +99,8 @@ static void take_death(struct tensors *t, const struct heap_change *c)
     t->list[place - 1].until = t->born[c->place - 1];
     t->last = place;
     t->last_key = key;
+    if (t->told)
+        t->told(t->context, place - 1, true);
 }
 
 static void take_back(struct tensors *t, const struct heap_change *c)
@@ -107,12 +115,19 @@ static void take_back(struct tensors *t, const struct heap_change *c)
     t->last = 0;
 }
 
+uint64_t tensors_now(struct tensors *t, uint32_t place, uint64_t time_ns)
+{
+    uint64_t *now = &t->clock[place - 1];
+
+    *now = time_ns > *now ? time_ns : *now;
+    return *now;
+}
+
 static void change(void *context, const struct heap_change *c)
 {
     struct tensors *t = context;
-    uint64_t *now = &t->clock[c->place - 1];
 
-    *now = c->time_ns > *now ? c->time_ns : *now;
+    tensors_now(t, c->place, c->time_ns);
     if (c->revived)
         take_back(t, c);
     else if (c->freed)
@@ -162,7 +177,8 @@ struct tensor ***tensors_by_process(const struct tensors *t, struct arena *a)
         if (t->born[i])
             of[i] = arena_alloc(a, t->born[i] * sizeof(struct tensor *));
     for (size_t i = 0; i < t->count; i++)
-        of[t->list[i].place - 1][t->list[i].number] = &t->list[i];
+        if (t->list[i].number != TENSOR_NEVER)
+            of[t->list[i].place - 1][t->list[i].number] = &t->list[i];
     return of;
 }
 

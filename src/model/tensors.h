@@ -31,8 +31,9 @@ struct tensor {
     uint64_t bytes;            /* by its sample, if it is one: an estimate */
     uint64_t born_ns, died_ns; /* died_ns UINT64_MAX: it did not */
     uint64_t born_no, died_no; /* the same by number of the event in its process */
+    uint64_t address;          /* 0: not known */
     uint32_t stack, place;     /* place: 1 + that of its process in heap.processes */
-    uint32_t number, until;    /* of its process, from 0; TENSOR_NEVER */
+    uint32_t number, until;    /* of its process, from 0; TENSOR_NEVER: never, or it is no tensor */
     uint32_t left, needed;     /* births, by number: see tensor_kinds.h */
     uint32_t next;             /* 1 + place in the list: of those that cannot be told apart */
     enum tensor_kind kind;
@@ -42,6 +43,9 @@ struct tensor {
     const char *words;     /* the same of what is no kind */
     uint64_t context;      /* that it was allocated in */
 };
+
+/* One of the list was born, or has died. */
+typedef void tensors_told(void *context, uint32_t at, bool died);
 
 struct tensors { /* zeroed: empty */
     struct heap *heap;
@@ -55,6 +59,9 @@ struct tensors { /* zeroed: empty */
     uint64_t last_key;  /* of the one that died last, which may be taken back, */
     uint32_t last;      /* and 1 + its place */
     uint64_t left_out;  /* above the limit of this reader */
+    bool all;           /* blocks that are no tensors are in the list as well, without a number */
+    tensors_told *told; /* NULL: nobody follows */
+    void *context;
 };
 
 /* The heap takes its events again, by h->replay. */
@@ -62,6 +69,8 @@ void tensors_want(struct tensors *t, struct heap *h, struct op_stacks *s);
 /* The one that lives at an address, or one of an info of the trace; NULL: none does. */
 struct tensor *tensors_at(const struct tensors *t, uint32_t place, uint64_t address);
 struct tensor *tensors_of_info(const struct tensors *t, uint32_t place, uint64_t info);
+/* The time of a process is at least this; what it is then. */
+uint64_t tensors_now(struct tensors *t, uint32_t place, uint64_t time_ns);
 /* The tensors of each process, by its place in heap.processes, in the order of their births: `born` says
  * how many they are. In the arena.
  */

@@ -75,6 +75,7 @@ struct question {
     X(decompose)                                                                                   \
     X(ops)                                                                                         \
     X(what_if)                                                                                     \
+    X(inefficient)                                                                                 \
     X(steps)                                                                                       \
     X(regions)                                                                                     \
     X(spaces)                                                                                      \

@@ -109,13 +109,14 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SPACE_FREE, 39, 1, 4, NONE) /* and died */                                                   \
     X(SPACE_FAILED, 40, 1, 6, NONE) /* and was asked for in vain */                                \
     X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */                           \
-    X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */
+    X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
+    X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_DESCRIBED
+        TRACE_KIND_LAST = TRACE_ACCESS
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -181,6 +182,7 @@ struct trace_space_free { uint64_t thread, block, space, later; };
 struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status; };
 struct trace_launches { uint64_t thread, stack, call, count; };
 struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
+struct trace_access { uint64_t thread, address, bytes, access_kind, name; };
 
 #define TRACE_FIELDS_MOST 8
 // clang-format on
@@ -235,6 +237,16 @@ enum trace_mark_kind {
     TRACE_MARK_WHOLE = 7, /* from here on every block of `value` bytes and more is recorded of the
                              thread's process, and smaller ones are sampled; name: the library that
                              it is for, 0: there were too many of these, or no longer */
+};
+
+/* `access_kind`: flags. READ and WRITE are of the memory at `address`, by the operator or kernel `name`;
+ * the other two have no address: from here on every access to tensors of the process is told, or no longer.
+ */
+enum trace_access_kind {
+    TRACE_ACCESS_READ = 1,
+    TRACE_ACCESS_WRITE = 2,
+    TRACE_ACCESS_ALL = 4,
+    TRACE_ACCESS_SOME = 8,
 };
 
 enum trace_cause { /* of a WAIT */

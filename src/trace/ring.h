@@ -197,7 +197,9 @@ enum ring_mark {
                         were too many of these, or no longer */
     RING_MARK_REACH, /* this process waits: what does nothing point to? text: where its stack stands, and
                         its thread pointer */
-    RING_MARK_DESCRIBED /* address: of a block; text: what it is for, and its name */
+    RING_MARK_DESCRIBED, /* address: of a block; text: what it is for, and its name */
+    RING_MARK_ACCESS /* address: of the memory; value: its bytes << 4 | enum trace_access_kind; text:
+                        the operator or kernel */
 };
 
 /* Bits of a frame in a STACK, above the address. */

@@ -6,6 +6,9 @@
     {KEY=VALUE and }             what is born between is born under this label
     !NAME                        the program sets a mark of this name
     |                            the program says that a step has ended
+    [OP  ]                       an operator begins; the innermost one ends
+    <NAME  >NAME                 the operator (or nobody) reads it, writes it
+    (  )                         from here on all accesses are told; no longer
 
 Births, deaths and marks are a millisecond apart. Their stacks are those that PyTorch has.
 """
@@ -37,6 +40,7 @@ class Maker:
         self.definitions, self.events, self.now = [], [], 0
         self.numbers = {"string": {}, "module": {}, "frame": {}, "stack": {}}
         self.live, self.address, self.steps, self.context, self.contexts = {}, 0x7f0000000000, 0, 0, 0
+        self.sizes, self.ops, self.regions = {}, [], 0
 
     def number(self, kind, key, define):
         known = self.numbers[kind]
@@ -84,6 +88,7 @@ class Maker:
                             ("c10::alloc_cpu(unsigned long)", "libc10.so", False, 0)])
         self.address += 1 << 32
         self.live.setdefault(name, []).append(self.address)
+        self.sizes[name] = int(size)
         self.event(tm.ALLOC, 1, self.address, int(size), stack, 0, 0, self.context)
 
     def tell(self, word):
@@ -99,6 +104,22 @@ class Maker:
         pairs = b"".join(map(tm.varint, (key, value)))
         self.definitions.append(tm.record(tm.CONTEXT, self.context, 1, 0, tail=pairs))
 
+    def use(self, name, kind):
+        by = self.text(self.ops[-1][1]) if self.ops else 0
+        self.event(tm.ACCESS, 1, self.live[name][-1], self.sizes[name], kind, by)
+
+    def operate(self, word):
+        if word == "]":
+            self.event(tm.REGION_END, 1, self.ops.pop()[0])
+        elif word.startswith("["):
+            self.regions += 1
+            self.ops.append((self.regions, word[1:]))
+            self.event(tm.REGION, 1, self.regions, self.text(word[1:]), 0)
+        elif word in "()":
+            self.event(tm.ACCESS, 1, 0, 0, 4 if word == "(" else 8, 0)
+        else:
+            self.use(word[1:], 1 if word.startswith("<") else 2)
+
     def take(self, word):
         if word.startswith("-"):
             self.event(tm.FREE, 1, self.live[word[1:]].pop(), 0, 9)
@@ -113,6 +134,8 @@ class Maker:
         elif word == "|":
             self.steps += 1
             self.event(tm.MARK, 1, 1, self.text("step"), self.steps, self.steps)
+        elif word[0] in "[]<>()":
+            self.operate(word)
         else:
             self.bear(word)
 

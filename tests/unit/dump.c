@@ -56,6 +56,7 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_SPACE_FAILED] = {"thread", "bytes", "stack", "space", "call", "status"},
     [TRACE_LAUNCHES] = {"thread", "stack", "call", "count"},
     [TRACE_DESCRIBED] = {"thread", "address", "what", "name", "info"},
+    [TRACE_ACCESS] = {"thread", "address", "bytes", "access_kind", "name"},
 };
 
 static const char *const metric_names[METRIC_END] = {

@@ -93,6 +93,27 @@ static void drop(void)
     stackmap_free(&absorb.stackmap);
 }
 
+static void test_accesses(void)
+{
+    struct trace_event ev;
+
+    make();
+    CHECK_EQ(note(first_word(RING_MARK, RING_MARK_ACCESS, 0x7f0012345678),
+                  MORE(4096 << 4 | TRACE_ACCESS_WRITE, 3ull << 32 | 3), "add"),
+             4);
+    CHECK_EQ(note(first_word(RING_MARK, RING_MARK_ACCESS, 0), MORE(TRACE_ACCESS_ALL, 0), ""), 3);
+    open_trace();
+    next(TRACE_ACCESS, &ev);
+    CHECK_EQ(ev.access.address, 0x7f0012345678);
+    CHECK_EQ(ev.access.bytes, 4096);
+    CHECK_EQ(ev.access.access_kind, TRACE_ACCESS_WRITE);
+    CHECK_EQ(ev.access.name, 1);
+    next(TRACE_ACCESS, &ev);
+    CHECK_EQ(ev.access.access_kind, TRACE_ACCESS_ALL);
+    CHECK_EQ(ev.access.name, 0);
+    drop();
+}
+
 static void test_threads(void)
 {
     struct trace_event ev;
@@ -249,6 +270,7 @@ int main(void)
         {"an unmap that failed was never there", test_unmaps},
         {"an unmap that failed after it was told is undone", test_unmaps_that_were_told_already},
         {"marks, labels and functions to show", test_marks},
+        {"who read and wrote memory", test_accesses},
         {"regions nest, and end with their thread", test_regions},
         {"samples have weights", test_samples},
         {"nonsense is no record", test_nonsense},
