@@ -188,20 +188,78 @@ static void die(struct heap_edges *g, struct own *p)
     change(g, p, 0, p->live);
 }
 
-static void take_exact(struct heap_edges *g, struct own *p, const struct heap_order_event *e)
-{
-    uint64_t bytes = e->info ? e->process->state->infos[e->info].bytes : 0;
+struct band { /* levels of all processes that nothing is to be noted of */
+    uint64_t low, high;
+};
 
-    if (!e->info)
-        return;
-    memory_fit_zeroed(p->blocks, p->room, (size_t)e->info + 1);
-    if (e->kind != HEAP_ORDER_FREE) {
-        p->blocks[e->info]++;
-        change(g, p, bytes, 0);
-    } else if (p->blocks[e->info]) {
-        p->blocks[e->info]--;
-        change(g, p, 0, bytes);
+static void narrow(struct band *b, const struct heap_segments *c)
+{
+    uint64_t low = c->low.any ? c->low.edge.bytes : UINT64_MAX;
+    uint64_t high = c->after.any ? c->after.edge.bytes : 0;
+
+    b->low = low > b->low ? low : b->low;
+    b->high = high < b->high ? high : b->high;
+}
+
+static struct band band_of(const struct heap_edges *g)
+{
+    const struct heap_edges_pass *s = g->pass;
+    struct band b = {s->binned ? g->low[s->bin] : 0, s->binned ? g->high[s->bin] : UINT64_MAX};
+
+    narrow(&b, &s->coarse);
+    if (g->finer)
+        narrow(&b, &s->fine);
+    return b;
+}
+
+/* Does a block of that size come and go with nothing to be noted? Most do, one after the other. */
+static inline bool is_brief(const struct band *b, uint64_t total, const struct own *p,
+                            uint64_t bytes)
+{
+    return total >= b->low && total + bytes <= b->high && p->live + bytes <= p->most;
+}
+
+/* What one event of a known size changes; false: it frees what does not live. */
+static inline bool count_block(struct own *p, uint32_t info, enum batch_op op)
+{
+    if (info >= p->room)
+        memory_fit_zeroed(p->blocks, p->room, (size_t)info + 1);
+    if (op == BATCH_FREE && !p->blocks[info])
+        return false;
+    p->blocks[info] += op == BATCH_FREE ? UINT32_MAX : 1;
+    return true;
+}
+
+static void take_run(struct heap_edges *g, struct own *p, const struct heap_order_event *e)
+{
+    struct heap_edges_pass *s = g->pass;
+    const struct heap_state *state = e->process->state;
+    const struct batch_event *end = e->events + e->count;
+    struct band band = band_of(g);
+
+    for (const struct batch_event *b = e->events; b < end; b++) {
+        uint32_t info = heap_info_known(state, b->info);
+        uint64_t bytes = info ? state->infos[info].bytes : 0, change_of;
+
+        if (b + 1 < end && b->op == BATCH_ALLOC && b[1].op == BATCH_FREE && b->info == b[1].info &&
+            is_brief(&band, s->total, p, bytes)) {
+            b++;
+            continue;
+        }
+        if (!info || !count_block(p, info, b->op))
+            continue;
+        change_of = b->op == BATCH_FREE ? 0 - bytes : bytes;
+        if (s->total + change_of >= band.low && s->total + change_of <= band.high &&
+            p->live + change_of <= p->most) {
+            s->total += change_of;
+            p->live += change_of;
+            continue;
+        }
+        s->after = e->ordinal - (uint64_t)(end - b - 1);
+        change(g, p, change_of, 0);
+        band = band_of(g);
     }
+    s->after = e->ordinal;
 }
 
 /* Steps that follow too soon are no edges. */
@@ -284,7 +342,7 @@ static void take(void *context, const struct heap_order_event *e)
     else if (e->kind == HEAP_ORDER_RELEASED)
         change(g, p, 0, e->block->amount.bytes);
     else
-        take_exact(g, p, e);
+        take_run(g, p, e);
 }
 
 /* ---- the whole ---- */

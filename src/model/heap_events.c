@@ -95,45 +95,49 @@ static uint32_t *latest_of(struct heap_events *t, uint64_t thread, uint64_t **co
     return t->latest[known - 1].of;
 }
 
-static void take_alloc(struct heap_events *t, const struct heap_order_event *e)
+static void take_alloc(struct heap_events *t, const struct heap_order_event *e, uint32_t place)
 {
     uint64_t *count;
     uint32_t *latest = latest_of(t, e->thread, &count), block = 0;
 
-    if (e->info) {
-        const struct heap_info *info = &e->process->state->infos[e->info];
+    if (place) {
+        const struct heap_info *info = &e->process->state->infos[place];
 
         block = add_block(t, (struct heap_events_block){.bytes = info->bytes,
                                                         .place = e->place,
                                                         .stack = info->stack,
-                                                        .list = list_of(t, e->place, e->info)});
+                                                        .list = list_of(t, e->place, place)});
     }
     latest[(*count)++ % HEAP_EVENTS_LATEST] = block;
     tell(t, e, block, false);
 }
 
 /* The one that its thread allocated so many ago, if it is of this list. */
-static uint32_t named(struct heap_events *t, const struct heap_order_event *e, uint32_t list)
+static uint32_t named(struct heap_events *t, const struct batch_event *e, uint32_t list)
 {
     uint64_t *count;
     const uint32_t *latest = latest_of(t, e->thread, &count);
     uint32_t block;
 
-    if (e->later >= HEAP_EVENTS_LATEST - 1 || *count <= e->later)
+    if (e->later_allocs >= HEAP_EVENTS_LATEST - 1 || *count <= e->later_allocs)
         return 0;
-    block = latest[(*count - 1 - e->later) % HEAP_EVENTS_LATEST];
+    block = latest[(*count - 1 - e->later_allocs) % HEAP_EVENTS_LATEST];
     return block && t->blocks[block - 1].list == list && !t->blocks[block - 1].dead ? block : 0;
 }
 
-static void take_free(struct heap_events *t, const struct heap_order_event *e)
+static void take_run(struct heap_events *t, const struct heap_order_event *e)
 {
-    uint32_t list, block;
+    for (const struct batch_event *b = e->events; b < e->events + e->count; b++) {
+        uint32_t place = heap_info_known(e->process->state, b->info), list, block;
 
-    if (!e->info)
-        return;
-    list = list_of(t, e->place, e->info);
-    block = named(t, e, list);
-    tell(t, e, block ? block : oldest(t, list), true);
+        if (b->op != BATCH_FREE) {
+            take_alloc(t, e, place);
+        } else if (place) {
+            list = list_of(t, e->place, place);
+            block = named(t, b, list);
+            tell(t, e, block ? block : oldest(t, list), true);
+        }
+    }
 }
 
 /* ---- sampled, and mapped ---- */
@@ -200,12 +204,8 @@ static void take(void *context, const struct heap_order_event *e)
     struct heap_events *t = context;
 
     switch (e->kind) {
-    case HEAP_ORDER_ALLOC:
-    case HEAP_ORDER_UNFREE:
-        take_alloc(t, e);
-        break;
-    case HEAP_ORDER_FREE:
-        take_free(t, e);
+    case HEAP_ORDER_RUN:
+        take_run(t, e);
         break;
     case HEAP_ORDER_SAMPLED:
         take_sampled(t, e);

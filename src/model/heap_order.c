@@ -76,11 +76,11 @@ static void dequeue(struct heap_order *o)
 
 /* ---- what is handed out ---- */
 
-static inline void hand_out(struct heap_order *o, struct heap_order_event *e)
+static void hand_out(struct heap_order *o, struct heap_order_event *e)
 {
     o->now_ns = e->time_ns > o->now_ns ? e->time_ns : o->now_ns;
     e->time_ns = o->now_ns;
-    o->ordinal += e->kind != HEAP_ORDER_NOTED;
+    o->ordinal += e->kind == HEAP_ORDER_RUN ? e->count : e->kind != HEAP_ORDER_NOTED;
     e->ordinal = o->ordinal;
     o->take(o->context, e);
 }
@@ -152,28 +152,25 @@ static void hand_ended(struct heap_order *o, struct heap_order_event *e)
         is_to_end(o, e->place);
 }
 
-_Static_assert((int)HEAP_ORDER_ALLOC == BATCH_ALLOC && (int)HEAP_ORDER_FREE == BATCH_FREE &&
-                   (int)HEAP_ORDER_UNFREE == BATCH_UNFREE,
-               "the first kinds are those of a batch");
-
-/* Of one process, which `e` names already. */
-static inline void hand_batch_event(struct heap_order *o, struct heap_order_event *e,
-                                    const struct batch_event *b)
+/* The next events of a batch as far as they are of one thread and time. */
+static void hand_run(struct heap_order *o, struct heap_source *s)
 {
-    if (!e->process)
-        return;
-    e->kind = (enum heap_order_kind)b->op;
-    e->time_ns = b->time_ns;
-    e->number = b->info;
-    e->thread = b->thread;
-    e->later = b->later_allocs;
-    e->lived = b->lived;
-    e->info = heap_info_place(e->process->state, b->info);
-    if (e->info >= HEAP_PLACE_ELSEWHERE)
-        e->info = 0;
+    const struct batch_event *first = &s->portion[s->at], *end = s->portion + s->count;
+    const struct batch_event *last = first + 1;
+    struct heap_order_event e = {.kind = HEAP_ORDER_RUN,
+                                 .time_ns = first->time_ns,
+                                 .process = o->heap->processes[s->place - 1],
+                                 .place = s->place,
+                                 .thread = first->thread,
+                                 .events = first};
+
+    while (last < end && last->time_ns == first->time_ns && last->thread == first->thread)
+        last++;
+    e.count = (size_t)(last - first);
+    s->at += e.count;
     if (o->ended_count || o->any_dead)
-        end_others(o, e->place, e->time_ns);
-    hand_out(o, e);
+        end_others(o, e.place, e.time_ns);
+    hand_out(o, &e);
 }
 
 static void release(struct heap_order *o, struct heap_order_event e, struct heap_block *block)
@@ -254,13 +251,11 @@ static void hand_first(struct heap_order *o, uint64_t until_ns)
     struct heap_source *s = o->queue[0];
     size_t second = o->queued > 2 && is_before(o->queue[2], o->queue[1]) ? 2 : 1;
     const struct heap_source *other = o->queued > 1 ? o->queue[second] : NULL;
-    struct heap_order_event e = {.place = s->place};
     bool more = true;
 
-    e.process = s->place ? o->heap->processes[s->place - 1] : NULL;
     while (more && s->time_ns <= until_ns && (!other || is_before(s, other))) {
         if (s->at < s->count) {
-            hand_batch_event(o, &e, &s->portion[s->at++]);
+            hand_run(o, s);
             if (s->at < s->count) {
                 heap_source_time(s, s->portion[s->at].time_ns);
                 continue;

@@ -12,9 +12,7 @@
 #include "model/heap_source.h"
 
 enum heap_order_kind {
-    HEAP_ORDER_ALLOC,
-    HEAP_ORDER_FREE,
-    HEAP_ORDER_UNFREE,   /* a free is taken back */
+    HEAP_ORDER_RUN,      /* exact allocations and frees of one thread at one time: `events` */
     HEAP_ORDER_SAMPLED,  /* a sampled block came to life, */
     HEAP_ORDER_RELEASED, /* and died */
     HEAP_ORDER_MAPPED,   /* bytes of a mapping began to count, */
@@ -26,12 +24,12 @@ enum heap_order_kind {
 struct heap_order_event {
     enum heap_order_kind kind;
     uint64_t time_ns; /* never less than that of the one before */
-    uint64_t ordinal; /* 1, 2 ...; HEAP_ORDER_NOTED: of the one before */
+    uint64_t ordinal; /* 1, 2 ...; of a run: of its last; HEAP_ORDER_NOTED: of the one before */
     struct heap_process *process;
-    uint32_t place;                   /* 1 + its place in heap.processes; 0: nobody's */
-    uint32_t info;                    /* its place in the infos of the process */
-    uint64_t number, thread;          /* number: the info's in the trace */
-    unsigned char later, lived;       /* of a FREE: see batch.h */
+    uint32_t place; /* 1 + its place in heap.processes; 0: nobody's */
+    uint64_t thread;
+    const struct batch_event *events; /* of a run; their times are those of the trace */
+    size_t count;
     struct heap_block *block;         /* of a sampled one; `entry` and `thread` are the taker's */
     const struct trace_event *record; /* of a sampled one and of HEAP_ORDER_NOTED */
     const struct heap_mapped_change *change;

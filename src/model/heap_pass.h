@@ -198,6 +198,14 @@ static inline uint32_t heap_info_place(const struct heap_state *s, uint64_t numb
     return number && number <= s->info_count && s->infos[number].defined ? (uint32_t)number : 0;
 }
 
+/* The same; 0 also where it is none of those that are asked about. */
+static inline uint32_t heap_info_known(const struct heap_state *s, uint64_t number)
+{
+    uint32_t place = heap_info_place(s, number);
+
+    return place < HEAP_PLACE_ELSEWHERE ? place : 0;
+}
+
 /* It is asked for so many events later: it comes from far away, and there are millions of them. */
 #define HEAP_AHEAD 12
 static inline void heap_info_soon(const struct heap_state *s, uint64_t number)

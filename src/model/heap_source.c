@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PORTION 64
+#define PORTION 256
 
 static size_t tail_of(const struct trace_event *ev)
 {
