@@ -1,9 +1,11 @@
 /* heap_entry - see heap_entry.h. */
 #include "model/heap_entry.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MERGE_LEAST ((size_t)1 << 18)
 
@@ -41,12 +43,39 @@ size_t heap_entry_merge(struct heap_entry *list, size_t count)
     return left && !list[left - 1].count && !list[left - 1].bytes ? left - 1 : left;
 }
 
-/* Merged when it is half as long again as it was then: it may be what memory there is. */
+/* What was put of late is found again: most of what is put is like it. NULL: it is not there. */
+static struct heap_entry *find_recent(struct heap_entry_log *l, const struct heap_entry *e)
+{
+    uint64_t key = (uint64_t)e->owner << 32 | (uint32_t)e->birth << 16 | e->death;
+    uint32_t *known = &l->recent[hash_number(key) % HEAP_ENTRY_RECENT];
+    struct heap_entry *like = *known ? &l->list[*known - 1] : NULL;
+
+    if (like && by_key(like, e) == 0)
+        return like;
+    *known = (uint32_t)l->count + 1; /* where it will be */
+    return NULL;
+}
+
+/* It may be what memory there is. */
+static void merge_log(struct heap_entry_log *l)
+{
+    l->count = heap_entry_merge(l->list, l->count);
+    l->merged = l->count > MERGE_LEAST ? l->count : MERGE_LEAST;
+    memset(l->recent, 0, sizeof(l->recent));
+}
+
+/* Merged when it is half as long again as it was then. */
 void heap_entry_put(struct heap_entry_log *l, const struct heap_entry *e)
 {
-    if (l->count >= MERGE_LEAST && l->count >= l->merged + l->merged / 2) {
-        l->count = heap_entry_merge(l->list, l->count);
-        l->merged = l->count > MERGE_LEAST ? l->count : MERGE_LEAST;
+    struct heap_entry *like;
+
+    if (l->count >= MERGE_LEAST && l->count >= l->merged + l->merged / 2)
+        merge_log(l);
+    like = find_recent(l, e);
+    if (like) {
+        like->count = sum(like->count, e->count);
+        like->bytes = sum(like->bytes, e->bytes);
+        return;
     }
     if (l->count == l->room) {
         l->room = l->room ? l->room + l->room / 2 : 1024;

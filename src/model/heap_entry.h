@@ -18,10 +18,13 @@ struct heap_entry {
     int64_t count, bytes; /* count: blocks; thousandths of them where the recording is sampled */
 };
 
+#define HEAP_ENTRY_RECENT 4096u
+
 struct heap_entry_log { /* zeroed: empty */
     struct heap_entry *list;
     size_t count, room;
     size_t merged; /* those that were left by the last merge */
+    uint32_t recent[HEAP_ENTRY_RECENT]; /* by their key: 1 + where one was put; 0: nowhere */
 };
 
 void heap_entry_put(struct heap_entry_log *l, const struct heap_entry *e);
