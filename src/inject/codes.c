@@ -52,6 +52,7 @@ static uint32_t number_of(struct thread *t, const struct py_memory *m, uintptr_t
     if (local.parked || lookup_claim(&process.codes, key, &number) == LOOKUP_FULL)
         return 0; /* parked: the ring has no room for more than the event's own records */
     tell(t, m, address, c, number);
+    t->has_codes = true;
     *near = (struct numbered){key, number};
     return number;
 }

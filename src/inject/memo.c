@@ -6,7 +6,9 @@
 
 static inline const struct memo_entry *set_of(const struct memo *m, uint64_t key)
 {
-    return &m->entries[((key >> 20) % MEMO_SETS) * MEMO_WAYS];
+    unsigned int sets = likely(mode_is_exact(local.mode)) ? MEMO_SETS : MEMO_SETS_FEW;
+
+    return &m->entries[((key >> 20) & (sets - 1)) * MEMO_WAYS];
 }
 
 static inline bool same_words(const struct memo *m, const struct memo_entry *e)
@@ -46,6 +48,11 @@ uint32_t memo_recall(const struct thread *t, const struct memo_call *c)
             return e->stack;
     }
     return 0;
+}
+
+void memo_forget(struct memo *m)
+{
+    m->top += MEMO_WORDS;
 }
 
 /* Room for the words and frames of one stack, each in one run. */

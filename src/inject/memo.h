@@ -35,4 +35,7 @@ uint32_t memo_recall(const struct thread *t, const struct memo_call *c);
 /* The thread's last walk and look at its frames were for this call: of so many frames. */
 void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, size_t frames);
 
+/* None of its stacks is known any more. */
+void memo_forget(struct memo *m);
+
 #endif

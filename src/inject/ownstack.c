@@ -1,11 +1,11 @@
 /* ownstack - see ownstack.h. */
 #include "inject/ownstack.h"
 
+#include "inject/memo.h"
 #include "inject/real.h"
 #include "inject/sys.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #define MAIN_STACK_MOST                                                                            \
     (128u << 20) /* the kernel maps nothing else so near below the stack's top */
@@ -15,7 +15,7 @@ extern void *__libc_stack_end;
 void ownstack_set(struct thread *t, uintptr_t low, uintptr_t high)
 {
     if (t->stack_high && (low != t->stack_low || high != t->stack_high))
-        memset(t->memo.entries, 0, sizeof(t->memo.entries));
+        memo_forget(&t->memo);
     t->stack_low = low;
     t->stack_high = high;
 }

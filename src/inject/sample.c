@@ -12,8 +12,13 @@
 #define ALIVE_MORE                                                                                 \
     1000 /* samples more that a process may have for these, while its bytes grow e-fold */
 
-_Atomic uint8_t sample_marks[SAMPLE_MARKS];
-_Atomic bool sample_used;
+#define FEW_MOST 1024u          /* blocks that are marked among the few */
+#define AMONG_MANY (1ull << 63) /* of a value: the block is marked there */
+
+_Atomic uint8_t sample_few[SAMPLE_FEW], sample_many[SAMPLE_MANY];
+_Atomic bool sample_used, sample_many_used;
+
+static _Atomic uint32_t few_kept;
 
 static __thread uint64_t drawn_with __attribute__((tls_model("initial-exec")));
 static __thread struct {
@@ -152,35 +157,57 @@ bool sample_is_last(const void *p, uint64_t paid)
     return p == last.block && (uint64_t)to_go() + paid == last.left;
 }
 
+/* At 255 it stays: its frees take the long way, no more. */
+static void mark(const void *p, uint64_t among, int more)
+{
+    _Atomic uint8_t *m = among ? &sample_many[sample_class(p) % SAMPLE_MANY]
+                               : &sample_few[sample_class(p) % SAMPLE_FEW];
+    uint8_t n = atomic_load_explicit(m, memory_order_relaxed);
+
+    while (n < 255 && (more > 0 || n) && !atomic_compare_exchange_weak(m, &n, (uint8_t)(n + more)))
+        ;
+}
+
+/* Where the next block is marked. */
+static uint64_t place_of_mark(void)
+{
+    if (atomic_load_explicit(&few_kept, memory_order_relaxed) < FEW_MOST) {
+        atomic_fetch_add_explicit(&few_kept, 1, memory_order_relaxed);
+        return 0;
+    }
+    atomic_store_explicit(&sample_many_used, true, memory_order_relaxed);
+    return AMONG_MANY;
+}
+
+/* Who is there already is marked: a block of the same address, whose end was missed. */
 void sample_keep(const void *p, uint64_t bytes)
 {
-    _Atomic uint8_t *mark = &sample_marks[sample_mark(p)];
-    uint8_t n = atomic_load_explicit(mark, memory_order_relaxed);
     struct lookup_entry *entry;
     uint32_t number;
+    uint64_t among;
 
     atomic_store_explicit(&sample_used, true, memory_order_relaxed);
-    if (lookup_claim_entry(&process.live, (uintptr_t)p, &number, &entry) == LOOKUP_ADDED) {
-        atomic_store_explicit(&entry->value, bytes, memory_order_relaxed);
-        atomic_fetch_add_explicit(&process.kept, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&process.sampled_alive, bytes, memory_order_relaxed);
-    }
-    while (n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n + 1)))
-        ; /* at 255 it stays: its frees take the long way, no more */
+    if (lookup_claim_entry(&process.live, (uintptr_t)p, &number, &entry) != LOOKUP_ADDED)
+        return;
+    among = place_of_mark();
+    atomic_store_explicit(&entry->value, bytes | among, memory_order_relaxed);
+    atomic_fetch_add_explicit(&process.kept, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&process.sampled_alive, bytes, memory_order_relaxed);
+    mark(p, among, 1);
 }
 
 bool sample_forget(const void *p)
 {
-    _Atomic uint8_t *mark = &sample_marks[sample_mark(p)];
-    uint8_t n = atomic_load_explicit(mark, memory_order_relaxed);
-    uint64_t bytes;
+    uint64_t value, bytes;
 
-    if (!lookup_remove(&process.live, (uintptr_t)p, &bytes))
+    if (!lookup_remove(&process.live, (uintptr_t)p, &value))
         return false;
+    bytes = value & ~AMONG_MANY;
     atomic_fetch_sub_explicit(&process.sampled_alive, bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&process.kept, 1, memory_order_relaxed);
-    while (n > 0 && n < 255 && !atomic_compare_exchange_weak(mark, &n, (uint8_t)(n - 1)))
-        ;
+    if (!(value & AMONG_MANY))
+        atomic_fetch_sub_explicit(&few_kept, 1, memory_order_relaxed);
+    mark(p, value & AMONG_MANY, -1);
     return true;
 }
 
@@ -190,5 +217,8 @@ void sample_forget_all(void)
     lookup_forget(&process.live);
     atomic_store(&process.kept, 0);
     atomic_store(&process.sampled_alive, 0);
-    memset((void *)sample_marks, 0, sizeof(sample_marks));
+    atomic_store(&few_kept, 0);
+    memset((void *)sample_few, 0, sizeof(sample_few));
+    if (atomic_exchange(&sample_many_used, false))
+        memset((void *)sample_many, 0, sizeof(sample_many));
 }

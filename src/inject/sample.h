@@ -14,23 +14,30 @@
 
 #include "inject/state.h"
 
-#define SAMPLE_MARKS (1u << 18)
+#define SAMPLE_FEW                                                                                 \
+    (1u << 15) /* marks while few blocks are kept: few pages, that a process touches */
+#define SAMPLE_MANY (1u << 18)
 #define SAMPLE_FAR ((int64_t)1 << 62) /* a countdown that never ends, and its opposite */
 
 /* One byte per class of addresses: not 0 where a sampled block may be alive. */
-extern _Atomic uint8_t sample_marks[SAMPLE_MARKS] __attribute__((visibility("hidden")));
+extern _Atomic uint8_t sample_few[SAMPLE_FEW] __attribute__((visibility("hidden")));
+extern _Atomic uint8_t sample_many[SAMPLE_MANY] __attribute__((visibility("hidden")));
 
-/* Set when the first block was sampled. */
-extern _Atomic bool sample_used __attribute__((visibility("hidden")));
+/* Set when the first block was sampled, and when the first was marked among the many. */
+extern _Atomic bool sample_used, sample_many_used __attribute__((visibility("hidden")));
 
-static inline uint32_t sample_mark(const void *p)
+static inline uint32_t sample_class(const void *p)
 {
-    return (uint32_t)((uintptr_t)p >> 4 ^ (uintptr_t)p >> 24) % SAMPLE_MARKS;
+    return (uint32_t)((uintptr_t)p >> 4 ^ (uintptr_t)p >> 24);
 }
 
 static inline bool sample_marked(const void *p)
 {
-    return atomic_load_explicit(&sample_marks[sample_mark(p)], memory_order_relaxed) != 0;
+    uint32_t class = sample_class(p);
+
+    return atomic_load_explicit(&sample_few[class % SAMPLE_FEW], memory_order_relaxed) ||
+           (unlikely(atomic_load_explicit(&sample_many_used, memory_order_relaxed)) &&
+            atomic_load_explicit(&sample_many[class % SAMPLE_MANY], memory_order_relaxed));
 }
 
 /* The thread's countdown for the mode that is on now. */

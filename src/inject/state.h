@@ -104,6 +104,7 @@ struct meld {
 };
 
 #define MEMO_SETS 512u
+#define MEMO_SETS_FEW 32u /* in use where samples are taken: few pages, that a thread touches */
 #define MEMO_WAYS 4u
 #define MEMO_WORDS (1u << 16)
 #define MEMO_WORDS_EACH 4096u /* of one stack, at most */
@@ -177,6 +178,7 @@ struct thread {            /* private memory, most of it never touched */
     struct thread_label labels[THREAD_LABELS];
     unsigned int label_count;
     bool labels_untold; /* the collector knows others */
+    bool has_codes;     /* any of `codes` and `lines` */
     struct launch launches[THREAD_LAUNCHES];
     struct glimpse glimpse;
 };

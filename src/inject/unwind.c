@@ -188,7 +188,10 @@ void unwind_forget(struct thread *t)
     t->told.count = t->sight.count = 0;
     meld_kept(t, false);
     path_forget(t);
-    memset(t->codes, 0, sizeof(t->codes));
-    memset(t->lines, 0, sizeof(t->lines));
-    memset(t->memo.entries, 0, sizeof(t->memo.entries));
+    if (t->has_codes) { /* else their pages stay untouched */
+        memset(t->codes, 0, sizeof(t->codes));
+        memset(t->lines, 0, sizeof(t->lines));
+        t->has_codes = false;
+    }
+    memo_forget(&t->memo);
 }
