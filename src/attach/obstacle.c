@@ -116,15 +116,21 @@ static bool is_known(const struct known *k, const struct stat *st)
            same_time(k->changed, st->st_ctim);
 }
 
-static enum program_kind kind_of(int fd)
+static struct known *known_at(const struct stat *st)
 {
     static struct known all[KNOWN];
+
+    return &all[st->st_ino % KNOWN];
+}
+
+static enum program_kind kind_of(int fd)
+{
     struct known *k;
     struct stat st;
 
     if (fstat(fd, &st) < 0)
         return program_kind(fd, read_at);
-    k = &all[st.st_ino % KNOWN];
+    k = known_at(&st);
     if (!is_known(k, &st))
         *k = (struct known){st.st_dev,  st.st_ino,  st.st_size,
                             st.st_mtim, st.st_ctim, program_kind(fd, read_at)};
@@ -212,15 +218,26 @@ static int open_named(const char *file)
     return fd;
 }
 
+static enum program_kind kind_of_named(const char *file)
+{
+    enum program_kind kind = PROGRAM_UNKNOWN;
+    struct stat st;
+    int fd;
+
+    if (stat(file, &st) == 0 && is_known(known_at(&st), &st))
+        return known_at(&st)->kind; /* it need not be opened */
+    fd = open_named(file);
+    if (fd >= 0) {
+        kind = kind_of(fd);
+        close(fd);
+    }
+    return kind;
+}
+
 const struct obstacle *obstacle_in_file(const char *file)
 {
-    int fd = open_named(file);
-    enum program_kind kind;
+    enum program_kind kind = kind_of_named(file);
 
-    if (fd < 0)
-        return NULL;
-    kind = kind_of(fd);
-    close(fd);
     return obstacles[kind].text ? &obstacles[kind] : NULL;
 }
 

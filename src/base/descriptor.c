@@ -15,10 +15,14 @@
 
 int descriptor_keep(int fd)
 {
+    static rlim_t least; /* of the limit, as far as it was asked */
     struct rlimit limit;
     int kept = errno;
 
-    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fd + NEEDED < limit.rlim_cur)
+    if (fd < 0 || (rlim_t)fd + NEEDED < least || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return fd;
+    least = limit.rlim_cur;
+    if ((rlim_t)fd + NEEDED < least)
         return fd;
     close(fd);
     errno = kept;

@@ -59,8 +59,11 @@ static int make_file(struct rings *r, struct err *err)
 /* Only those that the file has room for. */
 static void offer_slots(struct rings *r)
 {
-    for (uint32_t slot = 0; slot < r->slot_count; slot++)
-        r->control->free_slots[slot / 64] |= 1ull << (slot % 64);
+    for (uint32_t slot = 0; slot < r->slot_count; slot += 64) {
+        uint32_t count = r->slot_count - slot;
+
+        r->control->free_slots[slot / 64] = count < 64 ? (1ull << count) - 1 : UINT64_MAX;
+    }
 }
 
 static void fill_control(struct rings *r, const struct rings_options *o)

@@ -19,6 +19,8 @@ void launch_tell(struct thread *t, struct launch *e)
 
 void launch_tell_all(struct thread *t)
 {
+    if (!(process.control->wants & RING_WANTS_LAUNCHES))
+        return; /* there are none, and looking would touch their pages */
     for (unsigned int i = 0; i < THREAD_LAUNCHES; i++)
         launch_tell(t, &t->launches[i]);
 }

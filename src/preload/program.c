@@ -217,20 +217,39 @@ static void find_places(struct file *f)
         memset(f->hash_head, 0, sizeof(f->hash_head));
 }
 
+/* As versions are hashed, which is another way than that of symbols. */
+static uint32_t hash_of_version(const char *name)
+{
+    uint32_t h = 0;
+
+    for (; *name; name++) {
+        h = (h << 4) + (unsigned char)*name;
+        h = (h ^ (h >> 24 & 0xf0)) & 0x0fffffff;
+    }
+    return h;
+}
+
+static bool is_version(const struct file *f, uint64_t at, const char *version)
+{
+    char name[NAME_MOST];
+    Elf64_Verdaux first;
+
+    if (!get_at(f, &first, sizeof(first), at))
+        return false;
+    get_text(f, name, f->strings + first.vda_name);
+    return strcmp(name, version) == 0;
+}
+
 /* Whether it defines a version of what it has for others. */
 static bool has_version(const struct file *f, const char *version)
 {
+    uint32_t hash = hash_of_version(version);
     uint64_t at = f->versions;
-    char name[NAME_MOST];
-    Elf64_Verdaux first;
     Elf64_Verdef v;
 
     for (int i = 0; at && i < VERSIONS_MOST && get_at(f, &v, sizeof(v), at); i++) {
-        if (get_at(f, &first, sizeof(first), at + v.vd_aux)) {
-            get_text(f, name, f->strings + first.vda_name);
-            if (strcmp(name, version) == 0)
-                return true;
-        }
+        if (v.vd_hash == hash && is_version(f, at + v.vd_aux, version))
+            return true;
         if (!v.vd_next)
             return false;
         at += v.vd_next;

@@ -82,10 +82,10 @@ pid_t launch(struct launch *l, struct err *err)
     pid_t pid;
 
     l->gate = l->failure = -1;
-    l->floor = self_shrink(); /* for a forked child, which cannot tell us */
     if (l->mute && quiet < 0)
         return err_code(err, 125, "cannot open /dev/null: %s", strerror(errno));
     if (l->gated) {
+        l->floor = self_shrink(); /* for a forked child, which cannot tell us */
         pid = launch_gated(l, quiet, err);
     } else {
         pid = vfork(); /* returns here once the child has become the command, or has failed to */
