@@ -9,6 +9,7 @@ PyTorch is not even imported.
 """
 
 import functools
+import threading
 
 from . import _recorder
 from ._accesses import accesses  # noqa: F401
@@ -16,6 +17,13 @@ from ._describe import address
 
 _LEAST = 1024  # bytes: smaller tensors are hardly ever recorded each, and telling them would cost as much
 _KEPT = b"kept for gradients"
+
+
+class _Calls(threading.local):
+    """Of a thread: the paths of the modules that are being called, and the hooks that are on meanwhile."""
+
+    def __init__(self):
+        self.paths, self.hooks = [], None
 
 
 class _Telling:
@@ -26,7 +34,7 @@ class _Telling:
         self._told = {}  # (whose, which) -> where it was when it was told
         self._names = {}  # id of a parameter -> the module that it is in
         self._watched = set()  # ids of parameters whose gradients are told
-        self._modules = []  # the paths of those that are being called
+        self._calls = _Calls()
 
     # ---- telling
 
@@ -84,22 +92,43 @@ class _Telling:
                 self._tell(tensor, b"inputs", None)
 
     def _enter(self, path, _module, _args):
-        self._modules.append(path)
+        calls = self._calls
+        if not calls.paths:
+            calls.hooks = self._watch_graph()
+        calls.paths.append(path)
 
     def _leave(self, *_call):
-        if self._modules:
-            self._modules.pop()
+        calls = self._calls
+        if calls.paths:
+            calls.paths.pop()
+        if not calls.paths and calls.hooks:
+            calls.hooks.__exit__()
+            calls.hooks = None
 
     # ---- what autograd keeps
 
-    def keep_watch(self, graph):
-        self._hooks = graph.saved_tensors_hooks(self._kept, lambda tensor: tensor)
-        self._hooks.__enter__()
+    def _watch_graph(self):
+        """The hooks for it, which are on from here; None where others are, as of checkpoints, or may not be."""
+        import torch
+
+        top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+        if top is None or top(False) is not None:
+            return None
+        hooks = torch.autograd.graph.saved_tensors_hooks(self._kept, _same)
+        try:
+            hooks.__enter__()
+        except RuntimeError:  # torch.func has forbidden them
+            return None
+        return hooks
 
     def _kept(self, tensor):
-        if tensor.grad_fn is not None or not tensor.requires_grad:  # else it is a parameter
-            self._tell(tensor, _KEPT, self._modules[-1] if self._modules else None)
-        return tensor
+        """Of a view of a parameter, too: what that is was told before, and stays."""
+        path = self._calls.paths[-1] if self._calls.paths else None
+        if tensor.grad_fn is not None:
+            self._tell(tensor, b"activations", path)
+        elif not tensor.requires_grad:
+            self._tell(tensor, _KEPT, path)
+        return tensor.detach()  # itself, it would hold the graph, and the graph it
 
     # ---- optimizers
 
@@ -123,8 +152,6 @@ class _Telling:
         """Take all hooks away."""
         for handle in self._handles:
             handle.remove()
-        if self._handles and hasattr(self, "_hooks"):
-            self._hooks.__exit__(None, None, None)
         self._handles = []
 
     def __enter__(self):
@@ -132,6 +159,10 @@ class _Telling:
 
     def __exit__(self, *_exception):
         self.detach()
+
+
+def _same(tensor):
+    return tensor
 
 
 def _tensors(thing):
@@ -149,8 +180,8 @@ def attach(*things, name=None):
     """Tell what the tensors of these models and optimizers are for, from now on.
 
     attach(model, optimizer), or any number of each: attach(maker, judge, first, second). A model is called
-    after its class, or as `name` says. What it gives has detach(), and may stand in a `with`. Call it in
-    the thread that trains, after the model was made and before its first step.
+    after its class, or as `name` says. What it gives has detach(), and may stand in a `with`. Call it after
+    the model was made, or moved to where it stays, and before its first step.
     """
     telling = _Telling()
     if not _recorder.api:
@@ -164,6 +195,4 @@ def attach(*things, name=None):
             telling.add_optimizer(thing)
         else:
             raise TypeError(f"tidemark.torch.attach takes models and optimizers, not {type(thing).__name__}")
-    if any(isinstance(thing, torch.nn.Module) for thing in things):
-        telling.keep_watch(torch.autograd.graph)
     return telling

@@ -20,6 +20,7 @@ static const struct op_rule rules[] = {
     {TORCH, "at::_ops::%::call(*", NULL, false, OP_NAMED},
     {TORCH, "at::_ops::%::redispatch(*", NULL, false, OP_NAMED},
     {TORCH, "c10::alloc_cpu(*", NULL, false, OP_TENSOR},
+    {TORCH, "at::MapAllocator::makeDataPtr(*", NULL, false, OP_TENSOR}, /* shared memory, files */
     {TORCH, "torch::autograd::Engine::evaluate_function(*", NULL, false, OP_BACKWARD},
     {TORCH, "torch::autograd::generated::%::apply(*", NULL, false, OP_NODE},
     {TORCH, "torch::autograd::%::apply(*", NULL, false, OP_NODE},
@@ -146,13 +147,21 @@ bool op_rules_is_blank(const char *op)
     return begins_with_one(op, blank, COUNT(blank));
 }
 
+bool op_rules_is_copying(const char *op)
+{
+    static const char *const copying[] = {"_to_copy", "clone", "copy",       "stack",
+                                          "cat",      "new_",  "lift_fresh", "contiguous"};
+
+    return begins_with_one(op, copying, COUNT(copying));
+}
+
 bool op_rules_is_factory(const char *op)
 {
-    static const char *const made[] = {
-        "zeros",    "ones",  "full", "arange", "linspace", "eye",  "scalar_tensor", "from_file",
-        "_to_copy", "clone", "copy", "stack",  "cat",      "new_", "lift_fresh"};
+    static const char *const made[] = {"zeros",    "ones", "full",          "arange",
+                                       "linspace", "eye",  "scalar_tensor", "from_file"};
 
-    return !op || op_rules_is_blank(op) || begins_with_one(op, made, COUNT(made));
+    return !op || op_rules_is_blank(op) || op_rules_is_copying(op) ||
+           begins_with_one(op, made, COUNT(made));
 }
 
 bool op_rules_is_joining(const char *op)

@@ -46,6 +46,7 @@ bool op_rules_match(const char *pattern, const char *text, struct op_found *out)
 bool op_rules_is_factory(const char *op);
 bool op_rules_is_blank(
     const char *op); /* a factory whose result has no contents yet, or random ones */
+bool op_rules_is_copying(const char *op); /* one whose result has the contents of others */
 bool op_rules_is_joining(const char *op);
 
 #endif

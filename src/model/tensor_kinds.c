@@ -181,15 +181,20 @@ static bool has_gradient(const struct judging *j, const struct tensor *t)
     return intmap_get(&j->gradients, t->bytes, &known);
 }
 
-/* A parameter begins blank, or is a copy of one; what is computed is none unless it has a gradient. */
+/* A parameter begins blank, or is a copy of one; what is computed is none unless it has a gradient.
+ * Where there are none at all, zeros that an object of the program makes may be a cache as well.
+ */
 static enum tensor_kind of_module(const struct judging *j, const struct tensor *t)
 {
-    bool trained = j->cycles > 0;
+    bool blank = op_rules_is_blank(t->from->called) || !t->from->op;
 
-    if (has_gradient(j, t) || !trained)
+    if (has_gradient(j, t) || blank)
         return TENSOR_PARAMETER;
-    return op_rules_is_blank(t->from->called) || t->from->op == NULL ? TENSOR_PARAMETER
-                                                                     : TENSOR_BUFFER;
+    if (j->cycles)
+        return TENSOR_BUFFER;
+    return t->from->phase == OP_PHASE_OTHER && !op_rules_is_copying(t->from->called)
+             ? TENSOR_UNKNOWN
+             : TENSOR_PARAMETER;
 }
 
 static enum tensor_kind of_build(const struct judging *j, const struct tensor *t)
@@ -208,21 +213,24 @@ static enum tensor_kind of_lasting(const struct judging *j, const struct tensor 
         return of_module(j, t);
     if (factory && has_gradient(j, t) && j->after[t->number].cycle == 0)
         return TENSOR_PARAMETER;
-    if (factory)
+    if (factory || j->after[t->number].cycle == 0)
         return TENSOR_INPUT;
     return is_born_once(j, t) ? TENSOR_UNKNOWN : TENSOR_ACTIVATION; /* a graph that is kept */
 }
 
-/* Read, made or copied; or computed before a module is called, and kept though gradients were computed,
- * for which the graph does not need it any more.
+/* Read or made; or copied or, before a module is called, computed, and kept though gradients were
+ * computed: the graph does not need it any more, so the program does.
  */
 static bool is_input(const struct judging *j, const struct tensor *t)
 {
     const struct after *a = &j->after[t->number];
+    bool copied = op_rules_is_copying(t->from->called);
 
-    if (t->from->data || op_rules_is_factory(t->from->called))
+    if (t->from->data || (op_rules_is_factory(t->from->called) && !copied))
         return true;
-    return !a->begun && a->forward < a->backward && a->backward < j->count &&
+    if (a->backward == j->count)
+        return copied;
+    return (copied || (!a->begun && a->forward < a->backward)) &&
            alive_at(j, t, j->after[a->backward].leaves);
 }
 
@@ -238,6 +246,9 @@ static enum tensor_kind of_other(const struct judging *j, const struct tensor *t
         return of_lasting(j, t);
     if (is_input(j, t))
         return alive_at(j, t, used) ? TENSOR_INPUT : TENSOR_TEMPORARY;
+    if (a->backward == j->count && a->forward < j->count &&
+        alive_at(j, t, j->after[a->forward].leaves))
+        return TENSOR_UNKNOWN; /* what a module is called with, or left over from what it gave */
     return alive_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
 }
 

@@ -14,6 +14,12 @@ static enum tensor_kind kind_named(const char *text)
     return TENSOR_UNKNOWN;
 }
 
+/* What goes through a model may be a view of what it has. */
+static bool is_passing(enum tensor_kind kind)
+{
+    return kind == TENSOR_INPUT || kind == TENSOR_ACTIVATION;
+}
+
 static void tell(struct tensor *x, const char *what, const char *name)
 {
     enum tensor_kind kind = kind_named(what);
@@ -23,7 +29,7 @@ static void tell(struct tensor *x, const char *what, const char *name)
         x->kept = true;
     else if (!kind)
         x->words = what;
-    else if (kind != TENSOR_INPUT || !x->told)
+    else if (!x->told || !is_passing(kind))
         x->told = kind;
     else
         return;
@@ -59,9 +65,16 @@ static bool is_kept_activation(const struct tensor *t)
                        t->kind == TENSOR_ACTIVATION);
 }
 
+/* What one model computes stays that when another is called with it. */
+static bool is_told(const struct tensor *t)
+{
+    return t->told && (t->told != TENSOR_INPUT || (t->from->phase != OP_PHASE_FORWARD &&
+                                                   t->from->phase != OP_PHASE_RECOMPUTE));
+}
+
 void tensor_told_apply(struct tensor *t)
 {
-    if (t->told)
+    if (is_told(t))
         t->kind = t->told;
     else if (is_kept_activation(t))
         t->kind = TENSOR_ACTIVATION;
@@ -69,5 +82,5 @@ void tensor_told_apply(struct tensor *t)
 
 enum tensor_known tensor_told_how(const struct tensor *t)
 {
-    return t->told || is_kept_activation(t) ? TENSOR_BY_WORD : TENSOR_BY_STACK;
+    return is_told(t) || is_kept_activation(t) ? TENSOR_BY_WORD : TENSOR_BY_STACK;
 }

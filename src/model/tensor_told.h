@@ -3,8 +3,8 @@
  *
  * What is told is the text of a kind (tensor_kind_text), or KEPT, or any other words, which are shown and
  * decide nothing. KEPT, that the graph holds it to compute gradients, is true of parameters and inputs
- * as well: it only tells activations from temporaries. Of two kinds the later counts, but "inputs",
- * which is what a module was called with, never takes the place of another.
+ * as well: it only tells activations from temporaries. Of two kinds the later counts, but "inputs" and
+ * "activations" never take the place of another: a view of a parameter goes through a model as well.
  */
 #ifndef MODEL_TENSOR_TOLD_H
 #define MODEL_TENSOR_TOLD_H

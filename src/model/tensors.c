@@ -53,6 +53,8 @@ static void take_birth(struct tensors *t, const struct heap_change *c)
                                           .bytes = c->bytes,
                                           .born_ns = t->clock[c->place - 1],
                                           .died_ns = UINT64_MAX,
+                                          .from_ns = c->time_ns,
+                                          .to_ns = UINT64_MAX,
                                           .born_no = c->number,
                                           .died_no = UINT64_MAX,
                                           .stack = (uint32_t)c->stack,
@@ -95,6 +97,7 @@ static void take_death(struct tensors *t, const struct heap_change *c)
     *at = t->list[place - 1].next;
     intmap_put(&t->live, key, head);
     t->list[place - 1].died_ns = t->clock[c->place - 1];
+    t->list[place - 1].to_ns = c->time_ns;
     t->list[place - 1].died_no = c->number;
     t->list[place - 1].until = t->born[c->place - 1];
     t->last = place;
@@ -109,7 +112,7 @@ static void take_back(struct tensors *t, const struct heap_change *c)
 
     if (!last || t->last_key != key_of(c, c->born_ns))
         return;
-    last->died_ns = last->died_no = UINT64_MAX;
+    last->died_ns = last->died_no = last->to_ns = UINT64_MAX;
     last->until = TENSOR_NEVER;
     link_in(t, t->last_key, t->last);
     t->last = 0;
@@ -199,7 +202,7 @@ bool tensors_alive(const struct tensors_moment *m, const struct tensor *t)
         return t->born_no < events && t->died_no >= events;
     if (m->moment != HEAP_AT_TIME)
         return t->died_ns == UINT64_MAX;
-    return t->born_ns <= m->time_ns && t->died_ns > m->time_ns;
+    return t->from_ns <= m->time_ns && t->to_ns > m->time_ns;
 }
 
 void tensors_free(struct tensors *t)

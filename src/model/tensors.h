@@ -29,7 +29,8 @@ enum tensor_kind { /* see tensor_kinds.h */
 struct tensor {
     const struct op_stack *from;
     uint64_t bytes;            /* by its sample, if it is one: an estimate */
-    uint64_t born_ns, died_ns; /* died_ns UINT64_MAX: it did not */
+    uint64_t born_ns, died_ns; /* in the order of its process; died_ns UINT64_MAX: it did not */
+    uint64_t from_ns, to_ns;   /* the same as each thread says it, which heap_at counts by */
     uint64_t born_no, died_no; /* the same by number of the event in its process */
     uint64_t address;          /* 0: not known */
     uint32_t stack, place;     /* place: 1 + that of its process in heap.processes */

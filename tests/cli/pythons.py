@@ -83,3 +83,17 @@ def line_of(name, mark):
     found = [i for i, line in enumerate(lines, 1) if line.rstrip().endswith(f"# {mark}")]
     assert len(found) == 1, f"{name} has {len(found)} lines marked {mark}"
     return found[0]
+
+
+NO_TORCH = "there is no PyTorch: 'tools/setup torch' installs it, or TIDEMARK_TORCH names a Python that has it"
+
+
+@functools.lru_cache(maxsize=None)
+def torch_python():
+    """An interpreter that has PyTorch: $TIDEMARK_TORCH, or that of tools/setup; None: there is none."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    ask = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    for python in (os.environ.get("TIDEMARK_TORCH"), *sorted(cache.glob("tidemark/torch-*/bin/python"), reverse=True)):
+        if python and subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0:
+            return str(python)
+    return None

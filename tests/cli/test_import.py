@@ -284,11 +284,9 @@ def test_a_snapshot_that_is_written_is_plain_data(run, imported, pickled, tmp_pa
 
 
 def test_torch_reads_the_snapshot(run, imported, pickled, tmp_path):
-    python = os.environ.get("TIDEMARK_TORCH_PYTHON") or shutil.which("python3")
-    found = subprocess.run([python, "-c", "import importlib.util as u; print(u.find_spec('torch').origin)"], check=False,
+    python = torch_python() or pytest.skip(NO_TORCH)
+    found = subprocess.run([python, "-c", "import importlib.util as u; print(u.find_spec('torch').origin)"], check=True,
                            capture_output=True, text=True, timeout=60)
-    if found.returncode:
-        pytest.skip("torch is not installed; TIDEMARK_TORCH_PYTHON may name a Python that has it")
     viewer = pathlib.Path(found.stdout.strip()).parent / "cuda" / "_memory_viz.py"
     trace, _ = imported(pickled(snapshot(), "a.pickle"))
     path = tmp_path / "b.pickle"

@@ -50,13 +50,13 @@ class Told:
     def __init__(self, models, optimizers):
         self.models, self.optimizers = models, optimizers
 
-    def kinds(self, inputs=(), loss=None, cache=(), result=None, state=()):
+    def kinds(self, inputs=(), loss=None, cache=(), result=None, results=(), state=()):
         parameters = [p for m in self.models for p in (m.parameters() if isinstance(m, nn.Module) else m)]
         states = [v for o in self.optimizers for s in o.state.values() for v in s.values()]
         return [("parameters", parameters), ("gradients", [p.grad for p in parameters]),
                 ("optimizer state", [*states, *state]),
                 ("buffers", [b for m in self.models if isinstance(m, nn.Module) for b in m.buffers()]),
-                ("inputs", inputs), ("kv cache", cache), ("activations", [loss, result, *saved_by(loss)])]
+                ("inputs", inputs), ("kv cache", cache), ("activations", [loss, result, *results, *saved_by(loss)])]
 
     def at(self, moment, **known):
         sums, seen = {}, set()
