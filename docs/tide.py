@@ -58,7 +58,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     37: ("SPACE", False, "space name space_kind", ""),
     38: ("SPACE_ALLOC", True, "thread block bytes stack space call context address", ""),
     39: ("SPACE_FREE", True, "thread block space later", ""),
-    40: ("SPACE_FAILED", True, "thread bytes stack space call status", ""),
+    40: ("SPACE_FAILED", True, "thread bytes stack space call status times", ""),
     41: ("LAUNCHES", True, "thread stack call count", ""),
     42: ("DESCRIBED", True, "thread address what name info", ""),
     43: ("ACCESS", True, "thread address bytes access_kind name", ""),

@@ -161,9 +161,10 @@ static void end_owner(struct absorb *a, struct absorb_process *p, const struct s
 
 static void put_failed(struct absorb *a, const struct space_event *e)
 {
-    struct trace_space_failed fields = {e->thread, e->bytes, e->stack, e->space, e->call, e->owner};
+    struct trace_space_failed fields = {e->thread, e->bytes, e->stack, e->space,
+                                        e->call,   e->owner, e->handle};
 
-    put_record(a, TRACE_SPACE_FAILED, e->time_ns, &fields, 6);
+    put_record(a, TRACE_SPACE_FAILED, e->time_ns, &fields, !e->space && e->handle > 1 ? 7 : 6);
 }
 
 static void put_launches(struct absorb *a, const struct space_event *e)

@@ -1,7 +1,9 @@
 /* aligned - the aligned part of the malloc family; see hooks.c. */
 #include "inject/event.h"
+#include "inject/failed.h"
 #include "inject/real.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +15,7 @@ static OUTLINE int posix_memalign_recorded(void **out, size_t alignment, size_t 
     if (!result && *out)
         event_alloc(*out, size, RING_BY_ALIGNED, CALLER());
     else
-        event_failed();
+        failed_alloc("posix_memalign", size, result, CALLER());
     return result;
 }
 
@@ -31,7 +33,7 @@ static OUTLINE void *aligned_alloc_recorded(size_t alignment, size_t size)
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
     else
-        event_failed();
+        failed_alloc("aligned_alloc", size, errno, CALLER());
     return p;
 }
 
@@ -49,7 +51,7 @@ static OUTLINE void *memalign_recorded(size_t alignment, size_t size)
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
     else
-        event_failed();
+        failed_alloc("memalign", size, errno, CALLER());
     return p;
 }
 
@@ -67,7 +69,7 @@ static OUTLINE void *valloc_recorded(size_t size)
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
     else
-        event_failed();
+        failed_alloc("valloc", size, errno, CALLER());
     return p;
 }
 
@@ -85,7 +87,7 @@ static OUTLINE void *pvalloc_recorded(size_t size)
     if (p)
         event_alloc(p, size, RING_BY_ALIGNED, CALLER());
     else
-        event_failed();
+        failed_alloc("pvalloc", size, errno, CALLER());
     return p;
 }
 

@@ -8,6 +8,7 @@
  * realloc is both. So no other thread's ALLOC of an address can come before our FREE of it.
  */
 #include "inject/event.h"
+#include "inject/failed.h"
 #include "inject/real.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static OUTLINE void *malloc_recorded(size_t size)
     if (likely(p))
         event_alloc(p, size, RING_BY_MALLOC, CALLER());
     else
-        event_failed();
+        failed_alloc("malloc", size, errno, CALLER());
     return p;
 }
 
@@ -42,7 +43,7 @@ static OUTLINE void *calloc_recorded(size_t n, size_t size)
     if (likely(p))
         event_alloc(p, n * size, RING_BY_CALLOC, CALLER());
     else
-        event_failed();
+        failed_alloc("calloc", failed_product(n, size), errno, CALLER());
     return p;
 }
 
@@ -93,9 +94,9 @@ static inline void *after_realloc(void *old, void *p, size_t size, bool freed, s
         event_alloc(p, size, RING_BY_REALLOC, c);
         return p;
     }
-    event_failed();
     if (freed && size)
         event_unfree(old, c.sp); /* the old block lives on */
+    failed_alloc("realloc", size, size ? errno : 0, c);
     return p;
 }
 

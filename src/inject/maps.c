@@ -12,6 +12,7 @@
 
 #include "inject/buffer.h"
 #include "inject/event.h"
+#include "inject/failed.h"
 #include "inject/real.h"
 #include "inject/record.h"
 #include "inject/sys.h"
@@ -185,6 +186,8 @@ EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, of
 
     if (p != MAP_FAILED)
         mapped(p, length, protection, what_of(flags, fd), CALLER());
+    else
+        failed_tell("mmap", length, errno, CALLER());
     return p;
 }
 
@@ -194,6 +197,8 @@ EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, 
 
     if (p != MAP_FAILED)
         mapped(p, length, protection, what_of(flags, fd), CALLER());
+    else
+        failed_tell("mmap", length, errno, CALLER());
     return p;
 }
 
@@ -220,6 +225,12 @@ EXPORT int mprotect(void *at, size_t length, int protection)
     return result;
 }
 
+static void not_moved(const void *old, size_t old_length, size_t length, struct caller c)
+{
+    put_unmap(RING_UNUNMAP, old, old_length, c.sp);
+    failed_tell("mremap", length, errno, c);
+}
+
 EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
 {
     void *p, *at = NULL;
@@ -235,7 +246,7 @@ EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
     if (p != MAP_FAILED)
         put_map(p, length, 0, (struct what){RING_MAP_MOVED, 0}, CALLER());
     else
-        put_unmap(RING_UNUNMAP, old, old_length, CALLER().sp);
+        not_moved(old, old_length, length, CALLER());
     return p;
 }
 

@@ -7,11 +7,13 @@
 #include "inject/objects.h"
 
 #include "inject/event.h"
+#include "inject/failed.h"
 #include "inject/mute.h"
 #include "inject/outside.h"
 #include "inject/real.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 typedef void *new_function(size_t, uintptr_t, uintptr_t);
 typedef void delete_function(void *, uintptr_t, uintptr_t);
@@ -52,7 +54,7 @@ static inline void *take(size_t k, size_t size, uintptr_t a, uintptr_t b, enum r
     if (p)
         event_alloc(p, size, origin, c);
     else
-        event_failed();
+        failed_alloc("operator new", size, ENOMEM, c);
     return p;
 }
 

@@ -10,9 +10,13 @@
 #include "inject/pylayer.h"
 
 #include "inject/event.h"
+#include "inject/failed.h"
 #include "inject/mute.h"
 #include "inject/process.h"
 
+#include <errno.h>
+
+#define CALL "an allocator of Python"
 #define SMALL 512u /* the most that the interpreter serves from its pools */
 
 /* The countdown alone: in exact mode it stands below zero, and other changes of the mode are noticed
@@ -43,7 +47,7 @@ static inline void *take(const struct functions *u, void *context, size_t size, 
     if (likely(p))
         event_alloc(p, size, RING_BY_PYTHON, c);
     else
-        event_failed();
+        failed_alloc(CALL, size, ENOMEM, c);
     return p;
 }
 
@@ -58,7 +62,7 @@ static inline void *take_zeroed(const struct functions *u, void *context, size_t
     if (likely(p))
         event_alloc(p, n * size, RING_BY_PYTHON, c);
     else
-        event_failed();
+        failed_alloc(CALL, failed_product(n, size), ENOMEM, c);
     return p;
 }
 
@@ -81,7 +85,7 @@ static inline void *retake(const struct functions *u, void *context, void *old, 
     else if (unlikely(freed))
         event_unfree(old, c.sp);
     if (unlikely(!p))
-        event_failed();
+        failed_alloc(CALL, size, ENOMEM, c);
     return p;
 }
 

@@ -1,5 +1,5 @@
-/* question_spaces - the question `spaces`: the host's memory and that of each device side by side, and what
- * devices were asked for in vain.
+/* question_spaces - the question `spaces`: the host's memory and that of each device side by side, and what was
+ * asked for in vain.
  */
 #include "questions/covered_answer.h"
 #include "questions/space_tables.h"
@@ -17,7 +17,7 @@ static int run(struct asked *q, struct err *err)
         return err_set(err, "the question spaces shows all of them: ask it without --space");
     covered_answer(q->answer, q->recorded->heap.run);
     space_tables_add(s, q->options, q->answer, true);
-    if (!s->spaces.count && !s->launched_count)
+    if (!s->spaces.count && !s->launched_count && !s->refused_count)
         answer_facts(q->answer, "spaces")->note =
             "No device's library was seen to allocate: all memory of this trace is the host's.";
     return 0;

@@ -85,7 +85,7 @@ static void take_failed(struct space_tables *s, const struct trace_event *ev)
             f->space, f->stack, f->call, f->status, 0, 0, 0};
     }
     r = &s->refused[i];
-    r->count++;
+    r->count += ev->present >= 7 ? f->times : 1;
     r->most = f->bytes > r->most ? f->bytes : r->most;
     r->last_ns = ev->time_ns;
 }
@@ -200,6 +200,8 @@ static void add_spaces(struct space_tables *s, const struct selection *o, struct
 
     cell_text(&c[SPACE], "host");
     cell_text(&c[KIND], "host");
+    if (failed_of(s, SPACE_HOST)) /* older recorders did not tell */
+        cell_number(&c[FAILED], failed_of(s, SPACE_HOST));
     fill_space(s, o, SPACE_HOST, c);
     for (size_t i = 0; i < s->spaces.count; i++) {
         c = table_add(a, t);
@@ -226,7 +228,7 @@ static const char *space_name(const struct space_tables *s, uint64_t number)
     for (size_t i = 0; i < s->spaces.count; i++)
         if (s->spaces.list[i].number == number)
             return s->spaces.list[i].name;
-    return NULL;
+    return number == SPACE_HOST ? "host" : NULL;
 }
 
 static void add_failed(struct space_tables *s, struct answer *a)
@@ -283,7 +285,7 @@ static void add_launches(struct space_tables *s, struct answer *a)
 
 void space_tables_add(struct space_tables *s, const struct selection *o, struct answer *a, bool all)
 {
-    if (!s->spaces.count && !s->launched_count)
+    if (!s->spaces.count && !s->launched_count && !(all && s->refused_count))
         return;
     add_spaces(s, o, a);
     if (all && s->calls_count)

@@ -107,7 +107,7 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SPACE, 37, 0, 3, NONE)      /* memory besides the host's heap */                             \
     X(SPACE_ALLOC, 38, 1, 8, NONE) /* memory in it came to life */                                 \
     X(SPACE_FREE, 39, 1, 4, NONE) /* and died */                                                   \
-    X(SPACE_FAILED, 40, 1, 6, NONE) /* and was asked for in vain */                                \
+    X(SPACE_FAILED, 40, 1, 7, NONE) /* and was asked for in vain */                                \
     X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */                           \
     X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
     X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */
@@ -179,7 +179,7 @@ struct trace_resident { uint64_t process, address, bytes, resident, stack, memor
 struct trace_space { uint64_t space, name, space_kind; };
 struct trace_space_alloc { uint64_t thread, block, bytes, stack, space, call, context, address; };
 struct trace_space_free { uint64_t thread, block, space, later; };
-struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status; };
+struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status, times; };
 struct trace_launches { uint64_t thread, stack, call, count; };
 struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
 struct trace_access { uint64_t thread, address, bytes, access_kind, name; };

@@ -108,10 +108,11 @@ enum ring_origin { /* aux of ALLOC, FREE and SAMPLE; also `origin` of TRACE_ALLO
 /* Added to the aux of a FREE of a sampled block: its thread has allocated nothing since. */
 #define RING_AT_ONCE 0x400u
 
-enum ring_space {                    /* what happened to memory of a space besides the host's own */
-                  RING_SPACE_ALLOC,  /* owner: what it dies with, at the latest; 0: nothing */
-                  RING_SPACE_FREE,   /* when: before the call, which was carried out */
-                  RING_SPACE_FAILED, /* status: what the call returned */
+enum ring_space {                   /* what happened to memory of a space besides the host's own */
+                  RING_SPACE_ALLOC, /* owner: what it dies with, at the latest; 0: nothing */
+                  RING_SPACE_FREE,  /* when: before the call, which was carried out */
+                  RING_SPACE_FAILED, /* status: what the call returned, or errno; handle: how many such it
+                            stands for; without the text of a space: of the host's memory */
                   RING_SPACE_GONE, /* all that this owner has, of handles of one vendor: see below */
                   RING_SPACE_LAUNCHES, /* bytes: how many; text: call */
                   RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is mapped, so

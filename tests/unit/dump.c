@@ -53,7 +53,7 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_SPACE_ALLOC] = {"thread", "block", "bytes", "stack", "space", "call", "context",
                            "address"},
     [TRACE_SPACE_FREE] = {"thread", "block", "space", "later"},
-    [TRACE_SPACE_FAILED] = {"thread", "bytes", "stack", "space", "call", "status"},
+    [TRACE_SPACE_FAILED] = {"thread", "bytes", "stack", "space", "call", "status", "times"},
     [TRACE_LAUNCHES] = {"thread", "stack", "call", "count"},
     [TRACE_DESCRIBED] = {"thread", "address", "what", "name", "info"},
     [TRACE_ACCESS] = {"thread", "address", "bytes", "access_kind", "name"},
