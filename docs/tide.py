@@ -62,6 +62,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     41: ("LAUNCHES", True, "thread stack call count", ""),
     42: ("DESCRIBED", True, "thread address what name info", ""),
     43: ("ACCESS", True, "thread address bytes access_kind name", ""),
+    44: ("POOL", True, "thread address bytes blocks used largest_free requested", ""),
 }
 
 # The first number of a run of metrics, and their names.

@@ -111,6 +111,12 @@ uint32_t intake_stack(struct intake *in, uint32_t parent, uint64_t frame)
     return number;
 }
 
+void intake_pool(struct intake *in, struct trace_pool p)
+{
+    memory_fit(in->pools, in->pool_room, in->pool_count + 1);
+    in->pools[in->pool_count++] = p;
+}
+
 void intake_add(struct intake *in, struct intake_event e)
 {
     memory_fit(in->events, in->room, in->count + 1);
@@ -136,6 +142,7 @@ void intake_free(struct intake *in)
     free(in->processes);
     free(in->threads);
     free(in->events);
+    free(in->pools);
     free_known(&in->frames);
     free_known(&in->stacks);
     free_known(&in->known_processes);

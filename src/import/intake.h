@@ -78,6 +78,8 @@ struct intake { /* zeroed but for its store and names: nothing was told */
     size_t thread_room;
     struct intake_known frames, stacks, known_processes, known_threads, devices;
     uint64_t module, regions;
+    struct trace_pool *pools; /* at the end */
+    size_t pool_count, pool_room;
     /* what is to be said of it */
     uint64_t frees_unknown; /* of blocks that were not told of */
     uint64_t alive_twice;   /* blocks that were told of again without a free */
@@ -101,6 +103,8 @@ uint64_t intake_frame(struct intake *in, bool python, uint64_t function, uint64_
 uint32_t intake_stack(struct intake *in, uint32_t parent, uint64_t frame);
 
 void intake_add(struct intake *in, struct intake_event e);
+/* What a pool has in a segment, when the file was written. */
+void intake_pool(struct intake *in, struct trace_pool p);
 
 /* All was told: write it. -1 with *err where there is nothing to write. */
 int intake_write(struct intake *in, struct err *err);

@@ -325,6 +325,9 @@ int intake_write(struct intake *in, struct err *err)
     for (size_t i = 0; i < in->count; i++)
         put(w, &in->events[i]);
     flush(w);
+    for (size_t i = 0; i < in->pool_count; i++)
+        trace_store_put(in->store, TRACE_POOL, last_ns, (const uint64_t *)&in->pools[i], 7, NULL,
+                        0);
     for (size_t i = 0; i < in->known_processes.count; i++)
         PUT(in, TRACE_PROCESS_END, last_ns, i + 1, TRACE_END_OUTLIVED, 0);
     free(w->allocs);

@@ -103,6 +103,34 @@ static void add_blocks(struct torch_taking *t, pickle_value segment, uint32_t th
     }
 }
 
+static uint64_t number(const struct torch_taking *t, pickle_value of, const char *key)
+{
+    return pickle_number(t->p, pickle_get(t->p, of, key), 0);
+}
+
+/* What is free in it are blocks as well. */
+static void add_pool(struct torch_taking *t, pickle_value segment, uint32_t thread)
+{
+    struct pickle_items blocks = pickle_items(t->p, pickle_get(t->p, segment, "blocks"));
+    struct trace_pool pool = {.thread = thread,
+                              .address = number(t, segment, "address"),
+                              .bytes = number(t, segment, "total_size")};
+
+    for (uint32_t i = 0; i < blocks.count; i++) {
+        uint64_t size = number(t, blocks.of[i], "size");
+
+        if (is_active(t, blocks.of[i])) {
+            pool.blocks++;
+            pool.used += size;
+            pool.requested += requested(t, blocks.of[i]);
+        } else if (size > pool.largest_free) {
+            pool.largest_free = size;
+        }
+    }
+    if (blocks.count)
+        intake_pool(t->in, pool);
+}
+
 static void add_segment(struct torch_taking *t, pickle_value segment)
 {
     struct intake_event e = {
@@ -123,6 +151,7 @@ static void add_segment(struct torch_taking *t, pickle_value segment)
         add_before(t, e, INTAKE_SEGMENT);
     }
     add_blocks(t, segment, e.thread, e.key);
+    add_pool(t, segment, e.thread);
 }
 
 /* Parts of segments that grow have addresses of their own: what the history has not mapped was there. */

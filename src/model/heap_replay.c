@@ -105,12 +105,9 @@ static void end_block(struct heap_replay *r, const struct heap_change *c, struct
     hand_out(r, &end);
 }
 
-/* Where a block is that stands for itself alone. */
 static uint64_t address_of(const struct trace_event *ev)
 {
-    if (ev->alloc.origin == SPACE_ORIGIN)
-        return ev->fields[SPACE_ADDRESS_FIELD];
-    return heap_is_whole(ev) ? ev->alloc.address : 0;
+    return ev->alloc.origin == SPACE_ORIGIN ? ev->fields[SPACE_ADDRESS_FIELD] : ev->alloc.address;
 }
 
 /* A sampled block that takes the place of another has ended it. */
@@ -144,6 +141,7 @@ static void take_sample(struct heap_replay *r, const struct trace_event *ev)
     c.entry = block->entry;
     c.block = ev->alloc.address;
     c.address = address_of(ev);
+    c.sample = !heap_is_whole(ev);
     c.freed = false;
     hand_out(r, &c);
 }

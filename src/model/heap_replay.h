@@ -22,7 +22,8 @@ struct heap_change {
     uint64_t info;       /* its number; 0: it was sampled, and: */
     uint32_t entry;      /* what heap_sampled_place says; UINT32_MAX: none */
     uint64_t block;      /* what tells it apart while it lives; 0: nothing does */
-    uint64_t address;    /* of a birth: of this one block, whose size is exact; 0: not known */
+    uint64_t address;    /* of a birth; 0: not known */
+    bool sample;         /* of a birth: the block stands for several */
     uint64_t context;    /* that it was allocated in: see CONTEXT in docs/FORMAT.md */
     struct heap_amount amount;
 };

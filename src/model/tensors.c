@@ -63,7 +63,8 @@ static void take_birth(struct tensors *t, const struct heap_change *c)
                                                                  : TENSOR_NEVER,
                                           .until = TENSOR_NEVER,
                                           .address = c->address,
-                                          .context = c->context};
+                                          .context = c->context,
+                                          .sample = c->sample};
     link_in(t, key_of(c, c->time_ns), (uint32_t)t->count);
     if (c->block)
         intmap_put(&t->at, at_key(c->place, c->address ? c->address : c->block), t->count);

@@ -33,6 +33,7 @@ struct tensor {
     uint64_t from_ns, to_ns;   /* the same as each thread says it, which heap_at counts by */
     uint64_t born_no, died_no; /* the same by number of the event in its process */
     uint64_t address;          /* 0: not known */
+    bool sample;               /* it stands for several */
     uint32_t stack, place;     /* place: 1 + that of its process in heap.processes */
     uint32_t number, until;    /* of its process, from 0; TENSOR_NEVER: never, or it is no tensor */
     uint32_t left, needed;     /* births, by number: see tensor_kinds.h */

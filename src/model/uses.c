@@ -58,7 +58,7 @@ static void follow(void *context, uint32_t at, bool died)
     struct uses *u = context;
     struct span span = span_of(&u->tensors->list[at], at), *known;
 
-    if (!span.start || span.end < span.start)
+    if (!span.start || span.end < span.start || u->tensors->list[at].sample)
         return;
     if (died) {
         known = find(u, &span);

@@ -40,7 +40,7 @@ static struct stretch known_part(const struct wastes *w, uint32_t place, struct 
     struct stretch best = {s.from, s.from};
     bool any = false;
 
-    for (size_t i = 0; i < w->uses->window_count; i++) {
+    for (size_t i = 0; w->uses && i < w->uses->window_count; i++) {
         const struct use_window *window = &w->uses->windows[i];
         struct stretch part;
 
@@ -173,8 +173,7 @@ static bool is_one(const struct wastes *w, uint32_t i)
 {
     const struct tensor *x = &w->tensors->list[i];
 
-    return (x->address || !w->tensors->heap->sampled) &&
-           (x->number != TENSOR_NEVER || (w->uses && uses_first(w->uses, i)));
+    return !x->sample && (x->number != TENSOR_NEVER || (w->uses && uses_first(w->uses, i)));
 }
 
 static void find_again(struct wastes *w)
@@ -201,7 +200,7 @@ static void judge(struct wastes *w, uint32_t i)
         judge_used(w, i, first);
     else if (x->number == TENSOR_NEVER)
         return;
-    else if (x->address && has_window(w, x->place) && !uses_inner(w->uses, i))
+    else if (x->address && !x->sample && has_window(w, x->place) && !uses_inner(w->uses, i))
         judge_unused(w, i);
     else if (!has_window(w, x->place))
         judge_gradient(w, i);

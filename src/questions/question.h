@@ -70,6 +70,7 @@ struct question {
     X(sites)                                                                                       \
     X(tree)                                                                                        \
     X(histogram)                                                                                   \
+    X(fragmentation)                                                                               \
     X(events)                                                                                      \
     X(threads)                                                                                     \
     X(decompose)                                                                                   \

@@ -110,13 +110,14 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SPACE_FAILED, 40, 1, 7, NONE) /* and was asked for in vain */                                \
     X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */                           \
     X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
-    X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */
+    X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */                              \
+    X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_ACCESS
+        TRACE_KIND_LAST = TRACE_POOL
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -183,6 +184,7 @@ struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status, 
 struct trace_launches { uint64_t thread, stack, call, count; };
 struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
 struct trace_access { uint64_t thread, address, bytes, access_kind, name; };
+struct trace_pool { uint64_t thread, address, bytes, blocks, used, largest_free, requested; };
 
 #define TRACE_FIELDS_MOST 8
 // clang-format on

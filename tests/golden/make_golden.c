@@ -125,6 +125,7 @@ static void make_kinds(void)
     PUT(s, TRACE_DESCRIBED, 4395, NULL, 0, 1, 0x7f0000001000, name, name, 1);
     PUT(s, TRACE_ACCESS, 4397, NULL, 0, 1, 0x7f0000001000, 4096,
         TRACE_ACCESS_READ | TRACE_ACCESS_WRITE, name);
+    PUT(s, TRACE_POOL, 4398, NULL, 0, 1, 0x7f1000000000, 2097152, 3, 1536, 1048576, 1200);
     PUT(s, TRACE_THREAD_END, 4400, NULL, 0, 1);
     PUT(s, TRACE_PROCESS_END, 4500, NULL, 0, 1, TRACE_END_EXITED); /* status absent */
     end(s, "kinds");

@@ -1,0 +1,156 @@
+/* reserves - see reserves.h. */
+#include "model/reserves.h"
+
+#include "base/absent.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#define RESERVES_MOST ((size_t)1 << 20)
+
+static struct reserve *add(struct reserves *r, struct reserve x)
+{
+    if (r->count == RESERVES_MOST) {
+        r->left_out++;
+        return NULL;
+    }
+    memory_fit(r->list, r->room, r->count + 1);
+    r->list[r->count] = x;
+    return &r->list[r->count++];
+}
+
+void reserves_take(struct reserves *r, struct threads *threads, const struct trace_event *ev)
+{
+    const struct trace_pool *p = &ev->pool;
+    const struct threads_thread *t;
+
+    if (ev->kind != TRACE_POOL || !(t = threads_find(threads, p->thread)))
+        return;
+    r->time_ns = ev->time_ns;
+    add(r, (struct reserve){.process = t->process,
+                            .address = p->address,
+                            .bytes = p->bytes,
+                            .blocks = ev->present > 3 ? p->blocks : ABSENT,
+                            .used = ev->present > 4 ? p->used : ABSENT,
+                            .largest_free = ev->present > 5 ? p->largest_free : ABSENT,
+                            .requested = ev->present > 6 ? p->requested : ABSENT});
+}
+
+/* ---- of a recorded program ---- */
+
+static void take_mapping(void *context, const struct mapping *m)
+{
+    if (m->kind == TRACE_MMAP_ARENA && !m->closed && !m->ended)
+        add(context, (struct reserve){.process = m->process,
+                                      .address = m->start,
+                                      .bytes = m->end - m->start,
+                                      .stack = m->stack,
+                                      .end = m->start});
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct reserve *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+struct placed { /* a block */
+    uint64_t process, address, bytes;
+    bool sample;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static struct placed *list_blocks(const struct tensors *t, const struct tensors_moment *moment,
+                                  size_t *count)
+{
+    struct placed *list = memory_zeroed((t->count + 1) * sizeof(*list));
+
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tensor *x = &t->list[i];
+
+        if (x->address && tensors_alive(moment, x))
+            list[(*count)++] = (struct placed){t->heap->processes[x->place - 1]->number, x->address,
+                                               x->bytes, x->sample};
+    }
+    memory_sort(list, *count, sizeof(*list), by_place);
+    return list;
+}
+
+static void leave_free(struct reserve *x, uint64_t up_to)
+{
+    if (x->largest_free != ABSENT && up_to > x->end && up_to - x->end > x->largest_free)
+        x->largest_free = up_to - x->end;
+}
+
+/* A sample tells of the blocks that it stands for how many bytes they are, not where. */
+static void put_in(struct reserve *x, const struct placed *b)
+{
+    x->requested += b->bytes;
+    if (b->sample) {
+        x->largest_free = x->blocks = ABSENT;
+        return;
+    }
+    leave_free(x, b->address);
+    x->blocks += x->blocks != ABSENT;
+    x->end = b->address + b->bytes;
+}
+
+static bool is_before(const struct reserve *x, const struct placed *b)
+{
+    return x->process < b->process ||
+           (x->process == b->process && b->address - x->address >= x->bytes &&
+            b->address >= x->address);
+}
+
+static void fill(struct reserves *r, const struct placed *list, size_t count)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        while (at < r->count && is_before(&r->list[at], &list[i]))
+            at++;
+        if (at < r->count && r->list[at].process == list[i].process &&
+            list[i].address >= r->list[at].address)
+            put_in(&r->list[at], &list[i]);
+    }
+}
+
+static void finish(struct reserve *x)
+{
+    x->used = ABSENT;
+    leave_free(x, x->address + x->bytes);
+    if (!x->blocks)
+        x->blocks = x->requested = x->largest_free = ABSENT;
+}
+
+void reserves_find(struct reserves *r, const struct mappings *m, const struct tensors *t,
+                   const struct tensors_moment *moment)
+{
+    size_t count = 0;
+    struct placed *list;
+
+    mappings_each(m, take_mapping, r);
+    memory_sort(r->list, r->count, sizeof(*r->list), by_address);
+    list = list_blocks(t, moment, &count);
+    fill(r, list, count);
+    for (size_t i = 0; i < r->count; i++)
+        finish(&r->list[i]);
+    free(list);
+}
+
+void reserves_free(struct reserves *r)
+{
+    free(r->list);
+    *r = (struct reserves){0};
+}

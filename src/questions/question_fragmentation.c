@@ -1,0 +1,282 @@
+/* question_fragmentation - the memory that pools have reserved, what of it is used, and in which pieces the rest is. */
+#include "base/absent.h"
+#include "base/count.h"
+#include "base/memory.h"
+#include "model/mapping_read.h"
+#include "model/reserves.h"
+#include "questions/heap_cells.h"
+#include "questions/tensor_answer.h"
+
+#include <stdlib.h>
+
+#define ROWS 30
+
+enum { POOL, SEGMENTS, RESERVED, USED, REQUESTED, FREE, LARGEST, SCATTERED };
+enum {
+    SEG_PROCESS,
+    SEG_ADDRESS,
+    SEG_RESERVED,
+    SEG_BLOCKS,
+    SEG_USED,
+    SEG_REQUESTED,
+    SEG_FREE,
+    SEG_LARGEST,
+    SEG_SITE
+};
+
+static const struct table_column columns[] = {
+    [POOL] = {"pool", UNIT_TEXT},
+    [SEGMENTS] = {"segments", UNIT_COUNT},
+    [RESERVED] = {"reserved", UNIT_BYTES},
+    [USED] = {"used", UNIT_BYTES},           /* with what sizes are rounded up by */
+    [REQUESTED] = {"requested", UNIT_BYTES}, /* without */
+    [FREE] = {"free", UNIT_BYTES},
+    [LARGEST] = {"largest_free", UNIT_BYTES},
+    [SCATTERED] = {"scattered", UNIT_PERCENT}, /* of what is free: not in the largest piece */
+};
+
+static const struct table_column segment_columns[] = {
+    [SEG_PROCESS] = {"pool", UNIT_TEXT},       [SEG_ADDRESS] = {"address", UNIT_ID, .detail = true},
+    [SEG_RESERVED] = {"reserved", UNIT_BYTES}, [SEG_BLOCKS] = {"blocks", UNIT_COUNT},
+    [SEG_USED] = {"used", UNIT_BYTES},         [SEG_REQUESTED] = {"requested", UNIT_BYTES},
+    [SEG_FREE] = {"free", UNIT_BYTES},         [SEG_LARGEST] = {"largest_free", UNIT_BYTES},
+    [SEG_SITE] = {"site", UNIT_TEXT}, /* that has reserved it */
+};
+
+struct asking {
+    struct tensor_state tensors;
+    struct reserves told, found;
+    struct mappings mapped;
+    struct threads *threads;
+};
+
+/* ---- rows ---- */
+
+static void cell_known(struct table_cell *c, uint64_t number)
+{
+    if (number != ABSENT)
+        cell_number(c, number);
+}
+
+/* By what is used, or else by what was asked for: then it is at most so much. */
+static uint64_t free_of(const struct reserve *x)
+{
+    uint64_t taken = x->used != ABSENT ? x->used : x->requested;
+
+    return taken == ABSENT ? ABSENT : x->bytes > taken ? x->bytes - taken : 0;
+}
+
+static const char *name_of(struct asked *q, uint64_t process)
+{
+    const struct heap_process *p = heap_process_of(&q->recorded->heap, process);
+
+    return p && p->run ? p->run->name : NULL;
+}
+
+static int by_free(const void *a, const void *b)
+{
+    const struct reserve *x = a, *y = b;
+    uint64_t of_x = free_of(x), of_y = free_of(y);
+
+    of_x = of_x == ABSENT ? 0 : of_x;
+    of_y = of_y == ABSENT ? 0 : of_y;
+    if (of_x != of_y)
+        return of_x > of_y ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void put_segment(struct asked *q, struct table *t, const struct reserve *x)
+{
+    const struct frames *f = &q->recorded->frames;
+    struct table_cell *c = table_add(q->answer, t);
+
+    cell_text(&c[SEG_PROCESS], name_of(q, x->process));
+    cell_number(&c[SEG_ADDRESS], x->address);
+    cell_number(&c[SEG_RESERVED], x->bytes);
+    cell_known(&c[SEG_BLOCKS], x->blocks);
+    cell_known(&c[SEG_USED], x->used);
+    cell_known(&c[SEG_REQUESTED], x->requested);
+    cell_known(&c[SEG_FREE], free_of(x));
+    cell_known(&c[SEG_LARGEST], x->largest_free);
+    if (x->stack && x->stack <= f->stack_count) {
+        struct table_frame site = frames_site(f, x->stack);
+
+        cell_text(&c[SEG_SITE], table_frame_text(q->answer->arena, &site));
+    }
+}
+
+static void sum(uint64_t *to, uint64_t number)
+{
+    *to = *to == ABSENT || number == ABSENT ? ABSENT : *to + number;
+}
+
+static void put_pool(struct asked *q, struct table *t, const struct reserve *list, size_t count)
+{
+    struct reserve all = {0};
+    uint64_t left = 0;
+    struct table_cell *c = table_add(q->answer, t);
+
+    for (size_t i = 0; i < count; i++) {
+        sum(&all.bytes, list[i].bytes);
+        sum(&all.used, list[i].used);
+        sum(&all.requested, list[i].requested);
+        sum(&left, free_of(&list[i]));
+        if (list[i].largest_free == ABSENT || all.largest_free == ABSENT)
+            all.largest_free = ABSENT;
+        else if (list[i].largest_free > all.largest_free)
+            all.largest_free = list[i].largest_free;
+    }
+    cell_text(&c[POOL], name_of(q, list[0].process));
+    cell_number(&c[SEGMENTS], count);
+    cell_number(&c[RESERVED], all.bytes);
+    cell_known(&c[USED], all.used);
+    cell_known(&c[REQUESTED], all.requested);
+    cell_known(&c[FREE], left);
+    cell_known(&c[LARGEST], all.largest_free);
+    if (left != ABSENT && all.largest_free != ABSENT && left)
+        heap_cell_percent(&c[SCATTERED], (double)left - (double)all.largest_free, (double)left);
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct reserve *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void put_tables(struct asked *q, struct reserves *r)
+{
+    struct table *pools = answer_add(q->answer, "pools", TABLE_ROWS, columns, COUNT(columns));
+    struct table *segments = answer_add(q->answer, "segments", TABLE_ROWS, segment_columns,
+                                        COUNT(segment_columns));
+    size_t most = q->options->rows ? q->options->rows : ROWS;
+
+    memory_sort(r->list, r->count, sizeof(*r->list), by_process);
+    for (size_t i = 0, n; i < r->count; i += n) {
+        for (n = 1; i + n < r->count && r->list[i + n].process == r->list[i].process;)
+            n++;
+        put_pool(q, pools, r->list + i, n);
+    }
+    memory_sort(r->list, r->count, sizeof(*r->list), by_free);
+    for (size_t i = 0; i < r->count && i < most; i++)
+        put_segment(q, segments, &r->list[i]);
+    if (r->count > most)
+        segments->note = "Those with the most free memory; --limit shows more.";
+}
+
+/* ---- facts ---- */
+
+static const char *basis_of(const struct asked *q, const struct asking *s)
+{
+    const struct heap *h = &q->recorded->heap;
+
+    if (s->told.count)
+        return "exact: as the imported file has it";
+    if (names_find(&q->recorded->names, TRACE_OF_RUN, FACT_IMPORTED))
+        return "segments exact; the imported file does not tell where blocks are";
+    if (!h->sampled)
+        return "segments exact; where blocks are was not kept: record with --exact=4K";
+    return arena_printf(q->answer->arena, "segments exact; %s: at most so much is free",
+                        heap_basis(h, &h->sums.allocated));
+}
+
+static void put_facts(struct asked *q, const struct asking *s, struct table *facts,
+                      const struct tensors_moment *m)
+{
+    const struct heap *h = &q->recorded->heap;
+    uint64_t time_ns = s->told.count             ? s->told.time_ns
+                     : m->moment == HEAP_AT_PEAK ? h->peak_ns
+                     : m->moment == HEAP_AT_TIME ? m->time_ns
+                                                 : h->to_ns;
+
+    cell_number(table_fact(q->answer, facts, "time", UNIT_NS), time_ns);
+    cell_text(table_fact(q->answer, facts, "moment", UNIT_TEXT),
+              s->told.count               ? "when the imported file was written"
+              : m->moment == HEAP_AT_PEAK ? "the peak"
+              : m->moment == HEAP_AT_TIME ? "the time that was asked for"
+                                          : "the end");
+    cell_text(table_fact(q->answer, facts, "basis", UNIT_TEXT), basis_of(q, s));
+    if (!s->told.count && !s->found.count)
+        facts->note =
+            "No pool is known at this moment: those of a program's own allocator are where it tells its blocks by "
+            "tidemark_alloc, and of PyTorch on devices in its snapshots, which can be imported. What malloc has "
+            "reserved is not known; the question resident tells which pages of it are there.";
+}
+
+/* ---- the question ---- */
+
+static void take_mapping(void *context, const struct trace_event *ev)
+{
+    struct asking *s = context;
+
+    mapping_read(&s->mapped, s->threads, ev);
+}
+
+static void take_pools(void *context, const struct trace_event *ev)
+{
+    struct asking *s = context;
+
+    reserves_take(&s->told, s->threads, ev);
+}
+
+static uint64_t until(const struct heap *h, const struct tensors_moment *m)
+{
+    return m->moment == HEAP_AT_PEAK ? h->peak_ns
+         : m->moment == HEAP_AT_TIME ? m->time_ns
+                                     : UINT64_MAX;
+}
+
+static void again(struct asked *q)
+{
+    struct asking *s = q->state;
+    struct recorded *r = q->recorded;
+    struct tensors_moment m = tensor_moment(&r->heap, HEAP_AT_PEAK);
+
+    if (!r->heap.any)
+        return;
+    s->threads = &r->threads;
+    tensor_want(q, &s->tensors);
+    s->tensors.tensors.all = true;
+    recorded_take_again(r, take_mapping, s, until(&r->heap, &m));
+    recorded_take_again(r, take_pools, s, UINT64_MAX);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct asking *s = q->state;
+    struct heap *h = &q->recorded->heap;
+    struct tensors_moment m = tensor_moment(h, HEAP_AT_PEAK);
+    struct table *facts = answer_facts(q->answer, "facts");
+
+    if (q->options->space)
+        return err_set(err, "pools of devices are known in imported snapshots alone: ask without "
+                            "--space");
+    if (heap_begin(h, q->answer, facts)) {
+        reserves_find(&s->found, &s->mapped, &s->tensors.tensors, &m);
+        put_facts(q, s, facts, &m);
+        put_tables(q, s->told.count ? &s->told : &s->found);
+    }
+    mappings_free(&s->mapped);
+    reserves_free(&s->told);
+    reserves_free(&s->found);
+    tensor_end(&s->tensors);
+    return 0;
+}
+
+const struct question question_fragmentation = {
+    .name = "fragmentation",
+    .summary = "what pools have reserved, what of it is used, and in which pieces the rest is",
+    .group = QUESTION_OF_ALLOCATIONS,
+    .about =
+        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's pools in imported snapshots, as they were when those were written; and of a recorded program the arenas whose blocks are told one by one, at the peak or at --at. Scattered is what of the free memory is not in the largest piece.",
+    .reads = RECORDED_HEAP,
+    .state = sizeof(struct asking),
+    .again = again,
+    .run = run,
+};
