@@ -50,11 +50,6 @@ uint32_t memo_recall(const struct thread *t, const struct memo_call *c)
     return 0;
 }
 
-void memo_forget(struct memo *m)
-{
-    m->top += MEMO_WORDS;
-}
-
 /* Room for the words and frames of one stack, each in one run. */
 static void make_room(struct memo *m)
 {

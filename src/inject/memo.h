@@ -35,7 +35,10 @@ uint32_t memo_recall(const struct thread *t, const struct memo_call *c);
 /* The thread's last walk and look at its frames were for this call: of so many frames. */
 void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, size_t frames);
 
-/* None of its stacks is known any more. */
-void memo_forget(struct memo *m);
+/* None of its stacks is known any more: their words are taken for overwritten. */
+static inline void memo_forget(struct memo *m)
+{
+    m->top += MEMO_WORDS;
+}
 
 #endif
