@@ -59,7 +59,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     38: ("SPACE_ALLOC", True, "thread block bytes stack space call context address", ""),
     39: ("SPACE_FREE", True, "thread block space later", ""),
     40: ("SPACE_FAILED", True, "thread bytes stack space call status times", ""),
-    41: ("LAUNCHES", True, "thread stack call count", ""),
+    41: ("LAUNCHES", True, "thread stack call count given read written", ""),
     42: ("DESCRIBED", True, "thread address what name info", ""),
     43: ("ACCESS", True, "thread address bytes access_kind name", ""),
     44: ("POOL", True, "thread address bytes blocks used largest_free requested", ""),

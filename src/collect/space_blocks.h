@@ -6,6 +6,7 @@
 
 #include "base/intmap.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +25,11 @@ struct space_block {
 struct space_event { /* what a ring has told and the tick's end is waited for */
     uint64_t time_ns, handle, bytes, stack, owner, context;
     uint64_t call; /* string of the trace */
+    uint64_t read; /* of launches */
     uint32_t space, thread, order;
     uint32_t class;
     unsigned int what; /* enum ring_space */
+    bool known;        /* what launches were given */
 };
 
 struct spaces { /* zeroed is empty */

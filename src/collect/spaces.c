@@ -38,10 +38,13 @@ bool spaces_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uin
     struct absorb_process *p = r->process;
     uint64_t text = w[6] >> 32, part = w[6] & UINT32_MAX;
     unsigned int aux = (unsigned int)(first >> 5) & 0x7ff;
-    struct space_event e = {.time_ns = absorb_time(a, r, w[4]),
+    bool launches = (aux & 7) == RING_SPACE_LAUNCHES;
+    struct space_event e = {.time_ns = absorb_time(a, r, launches ? 0 : w[4]),
                             .handle = w[1],
                             .bytes = w[2],
                             .owner = w[5],
+                            .read = launches ? w[4] : 0,
+                            .known = launches && (w[3] & UINT32_MAX),
                             .thread = r->thread,
                             .what = aux & 7,
                             .class = aux >> 3};
@@ -169,9 +172,10 @@ static void put_failed(struct absorb *a, const struct space_event *e)
 
 static void put_launches(struct absorb *a, const struct space_event *e)
 {
-    struct trace_launches fields = {e->thread, e->stack, e->call, e->bytes};
+    struct trace_launches fields = {e->thread, e->stack, e->call, e->bytes,
+                                    e->handle, e->read,  e->owner};
 
-    put_record(a, TRACE_LAUNCHES, e->time_ns, &fields, 4);
+    put_record(a, TRACE_LAUNCHES, e->time_ns, &fields, e->known ? 7 : 4);
 }
 
 static void take(struct absorb *a, struct absorb_process *p, const struct space_event *e)

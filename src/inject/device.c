@@ -1,12 +1,10 @@
 /* device - see device.h: what a call meant, told once it is known whether it was carried out. */
 #include "inject/device.h"
 
-#include "inject/buffer.h"
 #include "inject/launches.h"
 #include "inject/process.h"
-#include "inject/record.h"
+#include "inject/space_tell.h"
 #include "inject/sys.h"
-#include "inject/unwind.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,30 +46,6 @@ struct event {
     char called[DEVICE_TEXT]; /* empty: the name of the call */
 };
 
-static struct thread *enter(enum ring_space what, uintptr_t frame)
-{
-    uint32_t mode = process_mode();
-    struct thread *t = NULL;
-    bool fresh = what == RING_SPACE_ALLOC || what == RING_SPACE_FAILED;
-
-    if ((mode & RING_PAUSED && fresh) || local.muted)
-        return NULL;
-    mode &= ~RING_PAUSED;
-    local.quiet = 1; /* until leave */
-    if (mode != RING_OFF && mode != RING_NO_HEAP)
-        t = record_enter(frame);
-    if (t)
-        buffer_now(t);
-    else
-        local.quiet = 0;
-    return t;
-}
-
-static uint64_t now(void)
-{
-    return sys_silent ? 0 : sys_now_ns() - process.control->origin_ns;
-}
-
 /* All texts are of our own tables, and short. */
 static size_t append(char *to, size_t at, const char *text)
 {
@@ -82,6 +56,7 @@ static size_t append(char *to, size_t at, const char *text)
 }
 
 #define NAME_MOST 32
+_Static_assert(NAME_MOST + SYS_DIGITS + DEVICE_TEXT <= SPACE_TEXT_MOST, "a name and a call");
 
 /* The name of the space, then of the call; how long the first is. */
 static size_t put_names(char *to, const struct event *e, size_t *all)
@@ -101,25 +76,19 @@ static size_t put_names(char *to, const struct event *e, size_t *all)
 
 static void put(const struct event *e, struct caller c)
 {
-    int kept = errno;
-    struct thread *t = enter(e->what, c.sp);
-    unsigned int class = e->vendor->number << RING_SPACE_CLASS_BITS | e->call->class;
-    uint64_t words[6] = {e->handle, e->bytes, e->kind, e->when, e->owner, 0};
-    char text[NAME_MOST + SYS_DIGITS + DEVICE_TEXT];
-    size_t all = 0, part = 0;
+    char text[SPACE_TEXT_MOST];
+    struct space_told told = {.what = e->what,
+                              .class = e->vendor->number << RING_SPACE_CLASS_BITS | e->call->class,
+                              .handle = e->handle,
+                              .bytes = e->bytes,
+                              .owner = e->owner,
+                              .when = e->when,
+                              .kind = e->kind,
+                              .text = text};
 
-    if (t) {
-        if (e->what == RING_SPACE_ALLOC || e->what == RING_SPACE_FAILED) {
-            words[2] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
-            part = put_names(text, e, &all);
-        }
-        words[3] = words[3] ? words[3] : now();
-        words[5] = (uint64_t)all << 32 | part;
-        buffer_put(t, buffer_word(RING_SPACE, class << 3 | e->what, 0), words, 6, text, all);
-        record_leave();
-        local.quiet = 0;
-    }
-    errno = kept;
+    if (e->what == RING_SPACE_ALLOC || e->what == RING_SPACE_FAILED)
+        told.first = put_names(text, e, &told.bytes_of_text);
+    space_tell(&told, c);
 }
 
 /* ---- what a call meant ---- */
@@ -234,7 +203,8 @@ static uintptr_t on_alloc(const struct device_call *call, struct device_library 
 static uintptr_t on_end(const struct device_call *call, struct device_library *l, uintptr_t real,
                         const uintptr_t *a, struct caller c)
 {
-    struct event e = {.what = RING_SPACE_FREE, .call = call, .vendor = l->vendor, .when = now()};
+    struct event e = {
+        .what = RING_SPACE_FREE, .call = call, .vendor = l->vendor, .when = space_now()};
     uintptr_t result = pass_alone(real, a);
     bool tell = call->returns || is_done(result); /* returns: nothing, so it was carried out */
 
@@ -302,13 +272,30 @@ static uintptr_t on_launch(const struct device_call *call, struct device_library
     return result;
 }
 
+/* What a later launch is told with, and nothing else. */
+static uintptr_t on_note(const struct device_call *call, struct device_library *l, uintptr_t real,
+                         const uintptr_t *a)
+{
+    uintptr_t result;
+    int kept;
+
+    if (!launches_wanted())
+        return pass(real, a);
+    result = pass_alone(real, a);
+    kept = errno;
+    local.device++;
+    call->noted(l, a, result);
+    local.device--;
+    errno = kept;
+    return result;
+}
+
 static uintptr_t on_say(const struct device_call *call, const struct device_library *l,
-                        uintptr_t real, const uintptr_t *a)
+                        uintptr_t real, const uintptr_t *a, struct caller c)
 {
     uintptr_t result = pass_alone(real, a);
 
-    device_said(call, l->vendor, a, result);
-    return result;
+    return device_said(call, l->vendor, a, result, c);
 }
 
 void device_died(const struct device_vendor *v, const struct device_call *call, uint64_t handle)
@@ -335,8 +322,10 @@ uintptr_t device_called(const struct device_call *call, struct device_library *l
         return on_hold(call, l, real, a, c);
     case DEVICE_LAUNCHES:
         return on_launch(call, l, real, a, c);
+    case DEVICE_NOTES:
+        return on_note(call, l, real, a);
     case DEVICE_SAYS:
-        return on_say(call, l, real, a);
+        return on_say(call, l, real, a, c);
     default:
         return on_end(call, l, real, a, c);
     }

@@ -18,8 +18,9 @@ const struct device_call *device_stub_at(size_t place, uintptr_t *ours, uintptr_
 uintptr_t device_found(struct device_library *l, const char *name, unsigned int version,
                        uintptr_t real);
 
-void device_said(const struct device_call *call, const struct device_vendor *v, const uintptr_t *a,
-                 uintptr_t result);
+/* What the program shall get where the library returned `result`. */
+uintptr_t device_said(const struct device_call *call, const struct device_vendor *v,
+                      const uintptr_t *a, uintptr_t result, struct caller c);
 
 /* A handle has died, as the library itself says: no call of the program's did it. */
 void device_died(const struct device_vendor *v, const struct device_call *call, uint64_t handle);

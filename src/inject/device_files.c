@@ -12,8 +12,8 @@
 #define LIBRARIES 16
 
 static const struct device_vendor *const vendors[] = {
-    &device_cuda,   &device_hip,   &device_level_zero, &device_ascend,
-    &device_opencl, &device_roctx, &device_mstx};
+    &device_cuda,           &device_hip,    &device_level_zero, &device_ascend,
+    &device_ascend_runtime, &device_opencl, &device_roctx,      &device_mstx};
 #define VENDORS (sizeof(vendors) / sizeof(vendors[0]))
 
 static struct device_library libraries[LIBRARIES];

@@ -4,25 +4,39 @@
  * A part of a buffer, what is made over memory of the program (CL_MEM_USE_HOST_PTR) and an image over
  * another object are no new memory. Devices are handles: they are numbered in the order in which a
  * program first allocates on them; a context of several counts as its first.
+ *
+ * Arguments of kernels are objects, or values of any kind: an object is known by its handle, if it came to be while
+ * launches were counted. What a kernel does with it is what both say of themselves: how it was made, and how the
+ * kernel's source declares it, where the library knows that.
  */
 #include "inject/device.h"
 
+#include "inject/launches.h"
+
 #include <stdatomic.h>
 
-enum { OBJECT, SVM };                                        /* classes of handles */
-enum { ON_DEVICE, PINNED, SHARED };                          /* kinds of spaces */
-enum { OF_CONTEXT = 2, OF_OBJECT, WHEN_IT_DIES, OF_KERNEL }; /* helpers */
+enum { OBJECT, SVM };                                                     /* classes of handles */
+enum { ON_DEVICE, PINNED, SHARED };                                       /* kinds of spaces */
+enum { OF_CONTEXT = 2, OF_OBJECT, WHEN_IT_DIES, OF_KERNEL, OF_ARGUMENT }; /* helpers */
 
+#define WRITE_ONLY (1u << 1)
+#define READ_ONLY (1u << 2)
 #define USE_HOST_PTR (1u << 3)
 #define CONTEXT_DEVICES 0x1081u
 #define MEM_SIZE 0x1102u
 #define KERNEL_NAME 0x1190u
+#define ARGUMENT_ACCESS 0x1197u
+#define ARGUMENT_QUALIFIER 0x1199u
+#define ACCESS_READ 0x11a0u
+#define ACCESS_WRITE 0x11a1u
+#define IS_CONST 1u
 #define DEVICES_MOST 64
 
 typedef int info_function(uintptr_t, uint32_t, size_t, void *, size_t *);
+typedef int argument_function(uintptr_t, uint32_t, uint32_t, size_t, void *, size_t *);
 typedef int dies_function(uintptr_t, void (*)(uintptr_t, void *), void *);
 
-static const struct device_call object[], svm[]; /* of the class of what dies */
+static const struct device_call object[], svm[], part[]; /* of the class of what dies */
 
 /* ---- devices ---- */
 
@@ -56,30 +70,52 @@ static void context_place(struct device_library *l, const uintptr_t *a, uint8_t 
 
 static void gone(uintptr_t handle, void *context)
 {
-    device_died(&device_opencl, context, handle);
+    arguments_object_gone(handle);
+    if (context != part)
+        device_died(&device_opencl, context, handle);
 }
 
 /* Whoever cannot be told of its end does not count: it would seem to live for ever. */
-static bool follow(struct device_library *l, uint64_t handle, uint64_t *bytes)
+static bool follow(struct device_library *l, uint64_t handle, uint64_t *bytes, uint64_t flags,
+                   bool fresh)
 {
     dies_function *tell = (dies_function *)l->helpers[WHEN_IT_DIES];
     info_function *ask = (info_function *)l->helpers[OF_OBJECT];
+    bool wanted = launches_wanted();
 
+    if (!fresh && !wanted)
+        return false;
     if (!*bytes && ask)
         ask(handle, MEM_SIZE, sizeof(*bytes), bytes, NULL);
-    return *bytes && tell && tell(handle, gone, (void *)object) == 0;
+    if (!*bytes || !tell || tell(handle, gone, (void *)(fresh ? object : part)) != 0)
+        return false;
+    if (wanted)
+        arguments_object(handle, *bytes,
+                         flags & READ_ONLY    ? ARGUMENT_READ
+                         : flags & WRITE_ONLY ? ARGUMENT_WRITE
+                                              : ARGUMENT_BOTH);
+    return fresh;
 }
 
 static bool buffer_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
                         uint64_t *bytes)
 {
-    return !(a[1] & USE_HOST_PTR) && follow(l, handle, bytes);
+    return follow(l, handle, bytes, a[1], !(a[1] & USE_HOST_PTR));
 }
 
 static bool buffer_with_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
                              uint64_t *bytes)
 {
-    return !(a[2] & USE_HOST_PTR) && follow(l, handle, bytes);
+    return follow(l, handle, bytes, a[2], !(a[2] & USE_HOST_PTR));
+}
+
+/* clCreateSubBuffer(buffer, flags ...) */
+static void part_made(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    uint64_t bytes = 0;
+
+    if (result)
+        follow(l, result, &bytes, a[1], false);
 }
 
 /* cl_image_desc: its type, six sizes, two numbers, and the object that it is made over. */
@@ -95,7 +131,7 @@ static bool image_made(struct device_library *l, const uintptr_t *a, uint64_t ha
 {
     const struct image *d = (const struct image *)a[3];
 
-    return !d->over && buffer_made(l, a, handle, bytes);
+    return follow(l, handle, bytes, a[1], !d->over && !(a[1] & USE_HOST_PTR));
 }
 
 static bool image_with_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
@@ -103,8 +139,10 @@ static bool image_with_made(struct device_library *l, const uintptr_t *a, uint64
 {
     const struct image *d = (const struct image *)a[4];
 
-    return !d->over && buffer_with_made(l, a, handle, bytes);
+    return follow(l, handle, bytes, a[2], !d->over && !(a[2] & USE_HOST_PTR));
 }
+
+/* ---- kernels and their arguments ---- */
 
 static void kernel_name(struct device_library *l, uintptr_t kernel, char *name, size_t room)
 {
@@ -112,6 +150,66 @@ static void kernel_name(struct device_library *l, uintptr_t kernel, char *name, 
 
     if (ask && ask(kernel, KERNEL_NAME, room, name, NULL) != 0)
         name[0] = '\0'; /* longer than there is room */
+}
+
+static unsigned int may(void *context, uint64_t kernel, uint32_t index)
+{
+    argument_function *ask =
+        (argument_function *)((struct device_library *)context)->helpers[OF_ARGUMENT];
+    uint64_t qualifier = 0;
+    uint32_t access = 0;
+
+    if (ask)
+        ask(kernel, index, ARGUMENT_QUALIFIER, sizeof(qualifier), &qualifier, NULL);
+    if (ask)
+        ask(kernel, index, ARGUMENT_ACCESS, sizeof(access), &access, NULL);
+    if (qualifier & IS_CONST || access == ACCESS_READ)
+        return ARGUMENT_READ;
+    return access == ACCESS_WRITE ? ARGUMENT_WRITE : ARGUMENT_BOTH;
+}
+
+/* clSetKernelArg(kernel, index, bytes, where it is) */
+static void argument_set(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    bool handle = a[2] == sizeof(uintptr_t) && a[3];
+
+    if (!(uint32_t)result)
+        arguments_set(a[0], (uint32_t)a[1], handle ? *(const uintptr_t *)a[3] : 0, may, l);
+}
+
+/* clSetKernelArgSVMPointer(kernel, index, pointer): to where a block begins, or it is not known */
+static void pointer_set(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if (!(uint32_t)result)
+        arguments_set(a[0], (uint32_t)a[1], a[2], may, l);
+}
+
+static void kernel_made(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    (void)l, (void)a;
+    if (result)
+        arguments_kernel(result);
+}
+
+/* clCreateKernelsInProgram(program, room, kernels, how many) */
+static void kernels_made(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    const uintptr_t *made = (const uintptr_t *)a[2];
+
+    (void)l;
+    for (uint32_t i = 0; !(uint32_t)result && made && i < (uint32_t)a[1] && made[i]; i++)
+        arguments_kernel(made[i]);
+}
+
+/* ---- memory that is shared ---- */
+
+/* clSVMAlloc(context, flags, bytes ...) */
+static bool svm_made(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes)
+{
+    (void)l, (void)a;
+    if (launches_wanted())
+        arguments_object(handle, *bytes, ARGUMENT_BOTH);
+    return true;
 }
 
 /* clEnqueueSVMFree(queue, count, pointers, function ...): without a function of the program's the library
@@ -122,8 +220,10 @@ static bool svm_freed(struct device_library *l, const uintptr_t *a, uint64_t *ow
     const uintptr_t *pointers = (const uintptr_t *)a[2];
 
     (void)owner;
-    for (uint32_t i = 0; !a[3] && i < (uint32_t)a[1]; i++)
+    for (uint32_t i = 0; !a[3] && i < (uint32_t)a[1]; i++) {
+        arguments_object_gone(pointers[i]);
         device_died(l->vendor, svm, pointers[i]);
+    }
     return false;
 }
 
@@ -133,6 +233,7 @@ static bool svm_freed(struct device_library *l, const uintptr_t *a, uint64_t *ow
 
 static const struct device_call object[] = {{.name = "an object", .class = OBJECT}};
 static const struct device_call svm[] = {{.name = "SVM", .class = SVM}};
+static const struct device_call part[] = {{.name = "a part", .class = OBJECT}};
 
 static const struct device_call calls[] = {
     MAKES("clCreateBuffer", .size = 2, .at = 4, .made = buffer_made),
@@ -143,10 +244,18 @@ static const struct device_call calls[] = {
     MAKES("clCreateImage3D", .size = -1, .at = 9, .made = buffer_made),
     MAKES("clCreatePipe", .size = -1, .at = 5, .made = buffer_made),
     {.name = "clSVMAlloc", .does = DEVICE_ALLOCATES, .class = SVM, .kind = SHARED, .returns = true,
-     .size = 2, .at = -1, .owner = -1},
+     .size = 2, .at = -1, .owner = -1, .made = svm_made},
     {.name = "clSVMFree", .does = DEVICE_FREES, .class = SVM, .handle = 1, .returns = true},
     {.name = "clEnqueueSVMFree", .does = DEVICE_TELLS, .ended = svm_freed},
-    {.name = "clEnqueueNDRangeKernel", .does = DEVICE_LAUNCHES, .handle = 1, .named = kernel_name},
+    {.name = "clEnqueueNDRangeKernel", .does = DEVICE_LAUNCHES, .handle = 1, .named = kernel_name,
+     .given = arguments_sum},
+    {.name = "clEnqueueTask", .does = DEVICE_LAUNCHES, .handle = 1, .named = kernel_name,
+     .given = arguments_sum},
+    {.name = "clCreateSubBuffer", .does = DEVICE_NOTES, .noted = part_made},
+    {.name = "clCreateKernel", .does = DEVICE_NOTES, .noted = kernel_made},
+    {.name = "clCreateKernelsInProgram", .does = DEVICE_NOTES, .noted = kernels_made},
+    {.name = "clSetKernelArg", .does = DEVICE_NOTES, .noted = argument_set},
+    {.name = "clSetKernelArgSVMPointer", .does = DEVICE_NOTES, .noted = pointer_set},
 };
 // clang-format on
 
@@ -162,6 +271,7 @@ const struct device_vendor device_opencl = {
     .helpers = {[OF_CONTEXT] = "clGetContextInfo",
                 [OF_OBJECT] = "clGetMemObjectInfo",
                 [WHEN_IT_DIES] = "clSetMemObjectDestructorCallback",
-                [OF_KERNEL] = "clGetKernelInfo"},
+                [OF_KERNEL] = "clGetKernelInfo",
+                [OF_ARGUMENT] = "clGetKernelArgInfo"},
     .number = 4,
 };

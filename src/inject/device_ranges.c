@@ -2,6 +2,7 @@
  * tables as those of allocations; `class` is what is said.
  */
 #include "inject/device.h"
+#include "inject/mstx_memory.h"
 #include "inject/ranges.h"
 
 enum { PUSH, POP, MARK, START, STOP };
@@ -9,6 +10,8 @@ enum { PUSH, POP, MARK, START, STOP };
 // clang-format off
 #define SAYS(call, what, argument) \
     {.name = call, .does = DEVICE_SAYS, .class = what, .handle = argument}
+
+#define TELLS(call, function) {.name = call, .does = DEVICE_SAYS, .said = function}
 
 static const struct device_call roctx[] = {
     SAYS("roctxRangePushA", PUSH, 0),
@@ -25,6 +28,11 @@ static const struct device_call mstx[] = {
     SAYS("mstxDomainMarkA", MARK, 1),
     SAYS("mstxDomainRangeStartA", START, 1),
     SAYS("mstxDomainRangeEnd", STOP, 1),
+    TELLS("mstxDomainCreateA", mstx_domain),
+    TELLS("mstxMemHeapRegister", mstx_heap),
+    TELLS("mstxMemHeapUnregister", mstx_heap_gone),
+    TELLS("mstxMemRegionsRegister", mstx_regions),
+    TELLS("mstxMemRegionsUnregister", mstx_regions_gone),
 };
 // clang-format on
 
@@ -44,11 +52,13 @@ const struct device_vendor device_mstx = {
     .number = RANGES_MSTX,
 };
 
-void device_said(const struct device_call *call, const struct device_vendor *v, const uintptr_t *a,
-                 uintptr_t result)
+uintptr_t device_said(const struct device_call *call, const struct device_vendor *v,
+                      const uintptr_t *a, uintptr_t result, struct caller c)
 {
     const char *name = (const char *)a[call->handle];
 
+    if (call->said)
+        return call->said(a, result, c);
     switch (call->class) {
     case PUSH:
         ranges_push(name);
@@ -65,4 +75,5 @@ void device_said(const struct device_call *call, const struct device_vendor *v, 
     default:
         ranges_stop(RANGES_OF(v->number) | a[call->handle]);
     }
+    return result;
 }

@@ -8,10 +8,11 @@
 #ifndef INJECT_DEVICE_TABLE_H
 #define INJECT_DEVICE_TABLE_H
 
+#include "inject/device_arguments.h"
 #include "inject/state.h"
 
 #define DEVICE_WORDS 12 /* arguments of a call, at most */
-#define DEVICE_HELPERS 6
+#define DEVICE_HELPERS 8
 
 enum device_does {
     DEVICE_ALLOCATES, /* handle: the argument that points to where it is stored */
@@ -24,6 +25,7 @@ enum device_does {
     DEVICE_FINDS,     /* a function: handle is its name, `at` points to where it is stored, and
                          size is the version that is meant; 0: none is */
     DEVICE_LAUNCHES,  /* work; counted, where that is asked for */
+    DEVICE_NOTES,     /* `noted` is told of it, where launches are counted */
     DEVICE_SAYS,      /* what the program does: see device_ranges.c */
 };
 
@@ -51,6 +53,11 @@ struct device_call {
     bool returns;
     /* Of a launch: what argument `handle` is called. */
     void (*named)(struct device_library *l, uintptr_t kernel, char *name, size_t room);
+    /* What argument `handle` is given, by what was noted; false: that is not known. */
+    bool (*given)(uint64_t kernel, struct arguments_sum *sum);
+    void (*noted)(struct device_library *l, const uintptr_t *a, uintptr_t result);
+    /* Of what is said of memory: what the program gets where the library returned `result`. */
+    uintptr_t (*said)(const uintptr_t *a, uintptr_t result, struct caller c);
     bool (*made)(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes);
 };
 
@@ -78,6 +85,6 @@ struct device_library { /* that is loaded */
 };
 
 extern const struct device_vendor device_cuda, device_hip, device_level_zero, device_ascend,
-    device_opencl, device_roctx, device_mstx;
+    device_ascend_runtime, device_opencl, device_roctx, device_mstx;
 
 #endif

@@ -38,8 +38,16 @@ static struct launch *place_of(struct thread *t, uintptr_t pc, uintptr_t kernel)
     return &t->launches[h >> 32 & (THREAD_LAUNCHES - 1)];
 }
 
+static void add_given(struct launch *e, const struct arguments_sum *sum)
+{
+    e->given += sum->given;
+    e->read += sum->read;
+    e->written += sum->written;
+}
+
 static OUTLINE void begin(struct launch *e, const struct device_call *call,
-                          struct device_library *l, uintptr_t kernel, struct caller c)
+                          struct device_library *l, uintptr_t kernel,
+                          const struct arguments_sum *sum, struct caller c)
 {
     int kept = errno;
     struct thread *t = record_enter(c.sp);
@@ -52,9 +60,11 @@ static OUTLINE void begin(struct launch *e, const struct device_call *call,
                              .kernel = kernel,
                              .since = t->tick,
                              .count = 1,
+                             .life = sum->life,
                              .session = t->session};
         e->stack = unwind_stack(t, c.pc, c.sp, c.fp);
         name(e, call, l);
+        add_given(e, sum);
         record_leave();
     }
     errno = kept;
@@ -91,18 +101,22 @@ void launches_count(const struct device_call *call, struct device_library *l, co
 {
     uintptr_t kernel = call->named ? a[call->handle] : 0;
     struct thread *t = thread_of(c.sp);
+    struct arguments_sum sum = {0};
     struct launch *e;
     uint64_t tick;
 
     if (!t)
         return;
+    if (call->given)
+        call->given(kernel, &sum);
     e = place_of(t, c.pc, kernel);
     if (unlikely(e->session != t->session || e->pc != c.pc || e->sp != c.sp ||
-                 e->kernel != kernel || e->call != call)) {
-        begin(e, call, l, kernel, c);
+                 e->kernel != kernel || e->call != call || e->life != sum.life)) {
+        begin(e, call, l, kernel, &sum, c);
         return;
     }
     e->count++;
+    add_given(e, &sum);
     tick = atomic_load_explicit(&process.control->tick, memory_order_relaxed);
     if (unlikely(tick - e->since > TELL_NS))
         tell_now(e, tick, c.sp);

@@ -1,6 +1,7 @@
 /* nvtx - NVIDIA's tools extension, version 3, which programs have in themselves: at its first call it loads the
  * library that NVTX_INJECTION64_PATH names, and hands it the tables of its functions to be filled.
  */
+#include "inject/nvtx_text.h"
 #include "inject/process.h"
 #include "inject/ranges.h"
 #include "inject/state.h"
@@ -27,33 +28,34 @@ struct attributes { /* of an event */
 
 /* ---- names ---- */
 
-#define NARROW_MOST 256
-
 /* What is no letter of ASCII is a question mark. */
-static const char *narrow(char to[NARROW_MOST], const wchar_t *wide)
+static const char *narrow(char to[NVTX_TEXT_MOST], const wchar_t *wide)
 {
     size_t i = 0;
 
-    for (; wide && wide[i] && i + 1 < NARROW_MOST; i++)
+    for (; wide && wide[i] && i + 1 < NVTX_TEXT_MOST; i++)
         to[i] = wide[i] > 0 && wide[i] < 128 ? (char)wide[i] : '?';
     to[i] = '\0';
     return to;
 }
 
-static const char *name_of(const struct attributes *a, char room[NARROW_MOST])
+const char *nvtx_text(int32_t type, const void *message, char room[NVTX_TEXT_MOST])
 {
-    if (!a)
-        return NULL;
-    switch (a->message_type) {
+    switch (type) {
     case ASCII:
-        return a->message;
+        return message;
     case UNICODE:
-        return narrow(room, a->message);
+        return narrow(room, message);
     case REGISTERED:
-        return a->message ? ((const struct ranges_name *)a->message)->text : NULL;
+        return message ? ((const struct ranges_name *)message)->text : NULL;
     default:
         return NULL;
     }
+}
+
+static const char *name_of(const struct attributes *a, char room[NVTX_TEXT_MOST])
+{
+    return a ? nvtx_text(a->message_type, a->message, room) : NULL;
 }
 
 /* ---- functions of the core ---- */
@@ -70,7 +72,7 @@ static uint64_t start(const char *name)
 
 static void mark_ex(const struct attributes *a)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     ranges_mark(name_of(a, room), a ? a->payload : 0);
 }
@@ -82,14 +84,14 @@ static void mark_a(const char *name)
 
 static void mark_w(const wchar_t *name)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     ranges_mark(narrow(room, name), 0);
 }
 
 static uint64_t start_ex(const struct attributes *a)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     return start(name_of(a, room));
 }
@@ -101,7 +103,7 @@ static uint64_t start_a(const char *name)
 
 static uint64_t start_w(const wchar_t *name)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     return start(narrow(room, name));
 }
@@ -120,14 +122,14 @@ static int push(const char *name)
 
 static int push_ex(const struct attributes *a)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     return push(name_of(a, room));
 }
 
 static int push_w(const wchar_t *name)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     return push(narrow(room, name));
 }
@@ -180,7 +182,7 @@ static void *domain_string(void *domain, const char *text)
 
 static void *domain_string_w(void *domain, const wchar_t *text)
 {
-    char room[NARROW_MOST];
+    char room[NVTX_TEXT_MOST];
 
     (void)domain;
     return (void *)ranges_name(narrow(room, text));

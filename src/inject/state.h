@@ -139,9 +139,11 @@ struct thread_label {
 struct launch { /* launches of one kernel from one place: see launches.h */
     const void *call;
     uintptr_t pc, sp, kernel;
-    uint64_t count, since;   /* since: the tick when it was told last */
-    uint32_t stack, session; /* session: of its thread; a forked child's is another */
-    char name[88];
+    uint64_t count, since;         /* since: the tick when it was told last */
+    uint64_t given, read, written; /* bytes of what it had as arguments, summed over launches */
+    uint32_t stack, session;       /* session: of its thread; a forked child's is another */
+    uint32_t life; /* of the kernel: see device_arguments.h; 0: these sums are none */
+    char name[84];
 };
 
 struct thread {            /* private memory, most of it never touched */

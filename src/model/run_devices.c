@@ -42,6 +42,7 @@ void run_on_device_fact(struct run *r, const struct trace_event *ev)
                     : strcmp(key, FACT_DEVICE_LABEL) == 0 ? &d->label
                     : strcmp(key, FACT_DEVICE_WAY) == 0   ? &d->way
                     : strcmp(key, FACT_DEVICE_NOTE) == 0  ? &d->note
+                    : strcmp(key, FACT_DEVICE_SPACE) == 0 ? &d->space
                                                           : NULL;
 
     if (to)

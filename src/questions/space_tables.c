@@ -51,9 +51,9 @@ static const struct table_column launch_columns[] = {
 };
 
 static const char *const kinds[TRACE_SPACE_KINDS] = {
-    [TRACE_SPACE_DEVICE] = "device",
-    [TRACE_SPACE_PINNED] = "host, pinned",
-    [TRACE_SPACE_SHARED] = "managed",
+    [TRACE_SPACE_DEVICE] = "device",           [TRACE_SPACE_PINNED] = "host, pinned",
+    [TRACE_SPACE_SHARED] = "managed",          [TRACE_SPACE_POOL] = "pool, used",
+    [TRACE_SPACE_RESERVED] = "pool, reserved",
 };
 
 /* ---- while the trace is read ---- */
@@ -141,8 +141,10 @@ static void take(void *context, const struct trace_event *ev)
         take_alloc(s, ev);
     if (ev->kind == TRACE_SPACE_FAILED && is_asked(s, ev))
         take_failed(s, ev);
-    if (ev->kind == TRACE_LAUNCHES && is_asked(s, ev))
+    if (ev->kind == TRACE_LAUNCHES && is_asked(s, ev)) {
         take_launches(s, ev);
+        space_kernels_take(&s->kernels, &s->recorded->arena, ev);
+    }
 }
 
 void space_tables_begin(struct space_tables *s, struct recorded *r)
@@ -165,9 +167,10 @@ static void fill_heap(struct table_cell *c, const struct heap *h)
 }
 
 /* What a question about this space would say. */
-static void fill_space(struct space_tables *s, const struct selection *o, uint64_t space,
-                       struct table_cell *c)
+static struct space_row fill_space(struct space_tables *s, const struct selection *o,
+                                   uint64_t space, struct table_cell *c)
 {
+    struct space_row row;
     struct selection asked = *o;
     struct recorded r;
 
@@ -180,7 +183,9 @@ static void fill_space(struct space_tables *s, const struct selection *o, uint64
         r.heap.peak = heap_at(&r.heap, HEAP_AT_PEAK, 0);
     }
     fill_heap(c, &r.heap);
+    row = (struct space_row){NULL, r.heap.any, r.heap.peak.bytes, r.heap.sums.live.bytes};
     recorded_close(&r);
+    return row;
 }
 
 static uint64_t failed_of(const struct space_tables *s, uint64_t space)
@@ -208,7 +213,8 @@ static void add_spaces(struct space_tables *s, const struct selection *o, struct
         cell_text(&c[SPACE], s->spaces.list[i].name);
         cell_text(&c[KIND], kinds[s->spaces.list[i].kind]);
         cell_number(&c[FAILED], failed_of(s, s->spaces.list[i].number));
-        fill_space(s, o, s->spaces.list[i].number, c);
+        s->rows[i] = fill_space(s, o, s->spaces.list[i].number, c);
+        s->rows[i].space = &s->spaces.list[i];
     }
     t->note = "Each is memory of its own: they are not added up. --space NAME asks about one.";
 }
@@ -288,10 +294,14 @@ void space_tables_add(struct space_tables *s, const struct selection *o, struct 
     if (!s->spaces.count && !s->launched_count && !(all && s->refused_count))
         return;
     add_spaces(s, o, a);
+    space_joins_devices(s->rows, s->spaces.count, s->recorded->heap.run, a);
+    space_joins_pools(s->rows, s->spaces.count, a);
     if (all && s->calls_count)
         add_calls(s, a);
     if (all && s->refused_count)
         add_failed(s, a);
-    if (all && s->launched_count)
+    if (all && s->launched_count) {
+        space_kernels_add(&s->kernels, &s->recorded->names, a);
         add_launches(s, a);
+    }
 }

@@ -6,6 +6,8 @@
 
 #include "model/space_lens.h"
 #include "questions/question.h"
+#include "questions/space_joins.h"
+#include "questions/space_kernels.h"
 
 struct space_refusal { /* allocations that failed in the same way */
     uint64_t space, stack, call, status;
@@ -23,12 +25,14 @@ struct space_launches {
 struct space_tables { /* zeroed: nothing was read */
     struct recorded *recorded;
     struct space_list spaces;
+    struct space_row rows[SPACES_MOST]; /* of each, once the tables are made */
     struct space_refusal *refused;
     size_t refused_count, refused_room;
     struct space_calls *calls;
     size_t calls_count, calls_room;
     struct space_launches *launched;
     size_t launched_count, launched_room;
+    struct space_kernels kernels;
     uint64_t left_out; /* rows that there was no room for */
 };
 

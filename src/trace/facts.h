@@ -37,8 +37,10 @@
 
 /* Of a device. */
 #define FACT_DEVICE_LABEL "label" /* as --device takes it */
-#define FACT_DEVICE_WAY "way"     /* by what it was read */
-#define FACT_DEVICE_NOTE "note"   /* what is not known of it, and why */
+#define FACT_DEVICE_SPACE                                                                          \
+    "space" /* the name under which programs allocate on it, where that is known */
+#define FACT_DEVICE_WAY "way"   /* by what it was read */
+#define FACT_DEVICE_NOTE "note" /* what is not known of it, and why */
 
 /* Of the machine. */
 #define FACT_CPUS "cpus" /* online */

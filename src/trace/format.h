@@ -108,7 +108,7 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SPACE_ALLOC, 38, 1, 8, NONE) /* memory in it came to life */                                 \
     X(SPACE_FREE, 39, 1, 4, NONE) /* and died */                                                   \
     X(SPACE_FAILED, 40, 1, 7, NONE) /* and was asked for in vain */                                \
-    X(LAUNCHES, 41, 1, 4, NONE)   /* work that was handed to a device */                           \
+    X(LAUNCHES, 41, 1, 7, NONE)   /* work that was handed to a device */                           \
     X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
     X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */                              \
     X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */
@@ -181,7 +181,7 @@ struct trace_space { uint64_t space, name, space_kind; };
 struct trace_space_alloc { uint64_t thread, block, bytes, stack, space, call, context, address; };
 struct trace_space_free { uint64_t thread, block, space, later; };
 struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status, times; };
-struct trace_launches { uint64_t thread, stack, call, count; };
+struct trace_launches { uint64_t thread, stack, call, count, given, read, written; };
 struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
 struct trace_access { uint64_t thread, address, bytes, access_kind, name; };
 struct trace_pool { uint64_t thread, address, bytes, blocks, used, largest_free, requested; };
@@ -214,10 +214,12 @@ enum trace_origin { /* of ALLOC, FREE and INFOS */
 /* `space_kind`: where the memory of a space is. Spaces are never added up. */
 enum trace_space_kind {
     TRACE_SPACE_DEVICE = 0,
-    TRACE_SPACE_PINNED = 1, /* in the host's memory, where a device reaches it */
-    TRACE_SPACE_SHARED = 2, /* wherever it is used: it moves between host and device */
+    TRACE_SPACE_PINNED = 1,   /* in the host's memory, where a device reaches it */
+    TRACE_SPACE_SHARED = 2,   /* wherever it is used: it moves between host and device */
+    TRACE_SPACE_POOL = 3,     /* within other memory: what a program's own pool has handed out */
+    TRACE_SPACE_RESERVED = 4, /* the same: what such a pool has to hand out */
 };
-#define TRACE_SPACE_KINDS (TRACE_SPACE_SHARED + 1)
+#define TRACE_SPACE_KINDS (TRACE_SPACE_RESERVED + 1)
 
 /* `cpu_kind`: where the program counter was; COPY is a flag: in memcpy or memmove. */
 enum trace_cpu_kind {

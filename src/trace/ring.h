@@ -114,7 +114,8 @@ enum ring_space {                   /* what happened to memory of a space beside
                   RING_SPACE_FAILED, /* status: what the call returned, or errno; handle: how many such it
                             stands for; without the text of a space: of the host's memory */
                   RING_SPACE_GONE, /* all that this owner has, of handles of one vendor: see below */
-                  RING_SPACE_LAUNCHES, /* bytes: how many; text: call */
+                  RING_SPACE_LAUNCHES, /* bytes: how many; text: call. If `kind` is 1, handle, when and owner are
+                            the bytes that they were given, may have read, and written */
                   RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is mapped, so
                             many bytes; owner 0: nowhere */
                   RING_SPACE_LET_GO, /* all that is mapped in these bytes from this address on */
@@ -123,7 +124,7 @@ enum ring_space {                   /* what happened to memory of a space beside
 
 /* A class of handles: those of one class are told apart by their value. Its vendor is above. */
 #define RING_SPACE_CLASS_BITS 3
-#define RING_SPACE_KINDS 3 /* of a space: enum trace_space_kind */
+#define RING_SPACE_KINDS 5 /* of a space: enum trace_space_kind */
 
 enum ring_map {
     RING_MAP_ANONYMOUS,

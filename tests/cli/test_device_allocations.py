@@ -169,6 +169,16 @@ def test_ascend_with_pages_and_modules(recorded):
         ("ascend:0", "halMemAlloc, module 3")}
 
 
+def test_launches_of_ascend_count_once_though_acl_comes_to_the_runtime(recorded):
+    tables, _ = recorded("others_user", "acl", how=("--launches",))
+    assert {row["kernel"]: row["launches"] for row in tables["kernels"]} == {
+        "add_custom": 40, "rtKernelLaunch": 2, "Cast": 3}
+    # of which objects these had as arguments nothing is known
+    assert all(row["given"] is None and row["may_write"] is None for row in tables["kernels"])
+    tables, _ = recorded("others_user", "acl")
+    assert "kernels" not in tables
+
+
 def test_a_program_without_a_device_has_the_hosts_memory_alone(recorded, build):
     tables, _ = recorded(build / "tests" / "targets" / "nop")
     assert by_space(tables) == {}

@@ -87,6 +87,27 @@ def test_what_was_refused_is_told_whether_the_program_asks_or_not(programs, reco
     assert (failed["asked_for"], failed["call"], failed["status"]) == (asked, "clCreateBuffer", "-61")
 
 
+@pytest.mark.parametrize("way", ["linked", "looked_up"])
+def test_kernels_have_the_bytes_of_what_they_were_given(programs, recorded, way):
+    tables, _, _ = recorded(programs(way), "kernels", how=("--launches",))
+    kernels = {row.pop("kernel"): row for row in tables["kernels"]}
+    first, then = MIB + (64 << 10) + 2 * MIB, (64 << 10) + 2 * MIB
+    assert kernels["add"] == {
+        "launches": 40, "given": 30 * first + 10 * then, "given_each": (30 * first + 10 * then) // 40,
+        # what the device may only write is not read, though the kernel would
+        "may_read": 30 * (first - 2 * MIB) + 10 * (64 << 10), "may_write": 40 * 2 * MIB}
+    # a number is no object, and nothing of the kernel that was released is left
+    assert kernels["fill"] == {
+        "launches": 5, "given": 10 * MIB, "given_each": 2 * MIB, "may_read": 0, "may_write": 10 * MIB}
+    assert all(row["site"].startswith("launch") for row in tables["launches"])
+
+
+def test_kernels_are_not_counted_unless_that_is_asked_for(programs, recorded):
+    tables, _, _ = recorded(programs("looked_up"), "kernels")
+    assert "kernels" not in tables and "launches" not in tables
+    assert by_space(tables) == {"opencl:0": (7 * MIB, 3 * MIB, 3)}
+
+
 def test_pyopencl_by_line(programs, recorded, tmp_path):
     found = subprocess.run([PYTHON, "-c", "import pyopencl"], check=False, capture_output=True, timeout=60)
     if found.returncode:

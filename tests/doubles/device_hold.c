@@ -5,25 +5,11 @@
 
 #include <stdio.h>
 
-#define ROUNDS 4
-#define LISTS 3 /* for each device, at most */
-#define MOMENT_NS 5000000
-#define SECONDS_MOST 50
-
 static void wait_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
 
     nanosleep(&time, NULL);
-}
-
-/* Whoever asked this often has heard the first answers. */
-static void wait_until_seen(struct virtual_machine *m)
-{
-    unsigned int until = m->asked + ROUNDS * LISTS * (virtual_count() + 2);
-
-    for (int i = 0; i < SECONDS_MOST * 200 && (int)(m->asked - until) < 0; i++)
-        wait_for(MOMENT_NS / 1e9);
 }
 
 int main(int argc, char **argv)
@@ -38,7 +24,7 @@ int main(int argc, char **argv)
     puts("held");
     fflush(stdout);
     if (argc > 1 && !strcmp(argv[1], "seen"))
-        wait_until_seen(m);
+        virtual_wait_until_seen(m);
     else if (argc > 1)
         wait_for(atof(argv[1]));
     for (int i = 2; i + 1 < argc; i += 2)

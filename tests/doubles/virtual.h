@@ -98,6 +98,16 @@ static inline uint64_t virtual_used(const struct virtual_device *d)
     return sum;
 }
 
+/* Whoever asked this often has heard the first answers. */
+static inline void virtual_wait_until_seen(struct virtual_machine *m)
+{
+    const struct timespec moment = {0, 5000000};
+    unsigned int until = m->asked + 4 * 3 * (virtual_count() + 2); /* rounds, and lists of each */
+
+    for (int i = 0; i < 50 * 200 && (int)(m->asked - until) < 0; i++)
+        nanosleep(&moment, NULL);
+}
+
 /* Is this word in DOUBLE, which says how a library behaves? */
 static inline int virtual_is(const char *word)
 {

@@ -6,6 +6,8 @@
  * images    64 x 64 pixels of 4 bytes, and SVM of 256 KiB where the device has it, all freed
  * refused   more than any device has
  * none      0 bytes, which is an error that nobody asks for
+ * kernels   add (reads 1 MiB and a part of 64 KiB, writes 2 MiB) 30 times, then 10 times with 2 MiB twice; fill (writes 2
+ *           MiB) 5 times, its number as an argument; the first kernel of a name is released before the second is made
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -26,6 +28,17 @@ typedef void *handle;
     X(int, clRetainMemObject, (handle))                                                            \
     X(int, clReleaseMemObject, (handle))                                                           \
     X(int, clReleaseContext, (handle))                                                             \
+    X(handle, clCreateCommandQueue, (handle, handle, uint64_t, int32_t *))                         \
+    X(handle, clCreateProgramWithSource,                                                           \
+      (handle, uint32_t, const char **, const size_t *, int32_t *))                                \
+    X(int, clBuildProgram, (handle, uint32_t, const handle *, const char *, void *, void *))       \
+    X(handle, clCreateKernel, (handle, const char *, int32_t *))                                   \
+    X(int, clSetKernelArg, (handle, uint32_t, size_t, const void *))                               \
+    X(int, clEnqueueNDRangeKernel,                                                                 \
+      (handle, handle, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t,         \
+       const handle *, handle *))                                                                  \
+    X(int, clFinish, (handle))                                                                     \
+    X(int, clReleaseKernel, (handle))                                                              \
     X(void *, clSVMAlloc, (handle, uint64_t, size_t, uint32_t))                                    \
     X(void, clSVMFree, (handle, void *))
 
@@ -97,6 +110,58 @@ static void images(void)
     printf("%d %d\n", made != NULL, shared != NULL);
 }
 
+static const char *source =
+    "kernel void add(global const float *a, constant float *b, global float *c)\n"
+    "{ size_t i = get_global_id(0); c[i] = a[i] + b[i]; }\n"
+    "kernel void fill(global float *c, ulong n) { c[get_global_id(0)] = n; }\n";
+
+static handle queue;
+
+static void expect(int status)
+{
+    if (status)
+        exit(5);
+}
+
+__attribute__((noinline)) static void launch(handle kernel, int times)
+{
+    const size_t items = 256;
+
+    for (int i = 0; i < times; i++)
+        expect(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
+    expect(clFinish(queue));
+}
+
+static void kernels(handle device)
+{
+    const size_t part[2] = {0, 64 << 10};
+    uint64_t number = 7;
+    int32_t status;
+    handle program, add, fill, a, b, whole, c;
+
+    need(queue = clCreateCommandQueue(context, device, 0, &status));
+    need(program = clCreateProgramWithSource(context, 1, &source, NULL, &status));
+    expect(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    need(a = clCreateBuffer(context, 4, 1 * MIB, NULL, NULL)); /* the device reads it alone */
+    need(whole = clCreateBuffer(context, 1, 4 * MIB, NULL, NULL));
+    need(b = clCreateSubBuffer(whole, 1, 0x1220, part, &status));
+    need(c = clCreateBuffer(context, 2, 2 * MIB, NULL, NULL)); /* writes */
+    need(add = clCreateKernel(program, "add", &status));
+    expect(clSetKernelArg(add, 0, sizeof(a), &a));
+    expect(clSetKernelArg(add, 1, sizeof(b), &b));
+    expect(clSetKernelArg(add, 2, sizeof(c), &c));
+    launch(add, 30);
+    expect(clSetKernelArg(add, 0, sizeof(c), &c)); /* it counts once */
+    launch(add, 10);
+    expect(clReleaseKernel(add));
+    need(fill = clCreateKernel(program, "fill", &status));
+    expect(clSetKernelArg(fill, 0, sizeof(c), &c));
+    expect(clSetKernelArg(fill, 1, sizeof(number), &number));
+    launch(fill, 5);
+    clReleaseMemObject(b);
+    clReleaseMemObject(whole);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "buffers";
@@ -120,6 +185,8 @@ int main(int argc, char **argv)
         buffers(library);
     else if (strcmp(what, "images") == 0)
         images();
+    else if (strcmp(what, "kernels") == 0)
+        kernels(device);
     else if (strcmp(what, "refused") == 0)
         return clCreateBuffer(context, 1, (size_t)1 << 50, NULL, &status) != NULL;
     else if (strcmp(what, "none") == 0)

@@ -10,7 +10,10 @@
  * plugged    blocks as PyTorch takes them from an allocator that it was given: 2 MiB, freed, and 1 MiB that is not
  * talks      1 MiB for each line that it reads, and none of it freed
  * fork       a child that frees nothing, and allocates 1 MiB of its own
+ * seen       100 MiB until the device was read from outside (tests/doubles/virtual.h), then freed
  */
+#include "../../doubles/virtual.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -266,6 +269,19 @@ static void forked(void)
     DO(cuMemFree_v2(mine));
 }
 
+static int seen(void)
+{
+    struct virtual_machine *m = virtual_machine();
+    pointer p;
+
+    if (!m)
+        return 3;
+    DO(cuMemAlloc_v2(&p, 100 << 20));
+    virtual_wait_until_seen(m);
+    DO(cuMemFree_v2(p));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "ways";
@@ -300,6 +316,8 @@ int main(int argc, char **argv)
         plugged();
     else if (strcmp(what, "fork") == 0)
         forked();
+    else if (strcmp(what, "seen") == 0)
+        return seen();
     else
         return 2;
     return 0;

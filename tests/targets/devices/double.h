@@ -1,8 +1,13 @@
 /* double - what the doubles of vendors' libraries share: blocks of one device of 8 GiB, in memory of the
  * host that nobody touches. Each double has the documented functions of its vendor over this, and no more.
+ *
+ * With VIRTUAL_DEVICE (tests/doubles) it is the first device there as well, on which a process that uses it holds 16 MiB
+ * besides, as a driver does: so what is allocated here is seen from outside.
  */
 #ifndef TARGETS_DOUBLE_H
 #define TARGETS_DOUBLE_H
+
+#include "../../doubles/virtual.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -11,6 +16,7 @@
 #include <sys/mman.h>
 
 #define DOUBLE_TOTAL (8ull << 30)
+#define DOUBLE_CONTEXT (16ull << 20)
 
 struct double_block {
     struct double_block *next;
@@ -22,6 +28,14 @@ struct double_block {
 static struct double_block *double_blocks;
 static size_t double_used;
 static pthread_mutex_t double_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void double_show(void)
+{
+    struct virtual_machine *m = virtual_machine();
+
+    if (m)
+        virtual_hold(&m->device[0], double_used + DOUBLE_CONTEXT);
+}
 
 /* NULL: more than the device has. */
 static void *double_take(size_t bytes, const void *owner)
@@ -37,6 +51,7 @@ static void *double_take(size_t bytes, const void *owner)
         *b = (struct double_block){double_blocks, at, bytes, owner};
         double_blocks = b;
         double_used += bytes;
+        double_show();
     }
     pthread_mutex_unlock(&double_lock);
     return at;
@@ -48,6 +63,7 @@ static void double_drop(struct double_block **p)
 
     *p = b->next;
     double_used -= b->bytes;
+    double_show();
     munmap(b->at, b->bytes);
     free(b);
 }

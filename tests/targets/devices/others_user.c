@@ -1,10 +1,12 @@
-/* others_user - a program of one vendor besides NVIDIA: others_user hip|ze|hal. Each has a leak of 5 MiB, and
+/* others_user - a program of one vendor besides NVIDIA: others_user hip|ze|hal|acl. Each but the last has a leak of 5 MiB, and
  * asks for 64 GiB in vain.
  *
  * hip   3 MiB on device 1 that end with its reset; 2 MiB managed, 4 MiB pinned, both freed; the leak on device 0
  * ze    3 MiB that end with their context, 2 MiB shared, 4 MiB of the host, both freed; the leak on the second device
  * hal   3 MiB in huge pages of module 7 on device 2, freed; 4 MiB of the host, 2 MiB shared; 1 MiB by a handle, in
  *       giant pages; the leak on device 0 of module 3
+ * acl   launches add_custom 40 times by ACL, which comes to the runtime, and a function 2 times by the runtime itself, as
+ *       well as Cast on the device's CPUs, 3 times; one launch is refused
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -100,6 +102,25 @@ static void hal(void)
     expect(alloc(&q, 65536 * MIB, 3ull << 56 | 1 << 10), 6);
 }
 
+static void acl(void)
+{
+    int (*launch)(void *, unsigned, const void *, size_t, void *) = find("aclrtLaunchKernel");
+    int (*plain)(const void *, unsigned, void *, unsigned, void *, void *);
+    int (*cpu)(unsigned, const char *, unsigned, const void *, void *, void *, unsigned);
+    char function, args[16];
+
+    for (int i = 0; i < 40; i++)
+        expect(launch(&function, 8, args, sizeof(args), NULL), 0);
+    expect(launch(NULL, 8, args, sizeof(args), NULL), 107000);
+    library = dlopen("libruntime.so", RTLD_NOW | RTLD_LOCAL);
+    *(void **)&plain = find("rtKernelLaunch");
+    *(void **)&cpu = find("rtAicpuKernelLaunchExWithArgs");
+    for (int i = 0; i < 2; i++)
+        expect(plain(&function, 8, args, sizeof(args), NULL, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        expect(cpu(6, "Cast", 1, args, NULL, NULL, 5), 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "hip") == 0) {
@@ -108,6 +129,9 @@ int main(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "ze") == 0) {
         open_library("libze_loader.so.1");
         ze();
+    } else if (argc > 1 && strcmp(argv[1], "acl") == 0) {
+        open_library("libascendcl.so");
+        acl();
     } else {
         open_library("libascend_hal.so");
         hal();

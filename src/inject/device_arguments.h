@@ -1,0 +1,37 @@
+/* device_arguments - which objects kernels are given, where a library takes arguments one by one (OpenCL's
+ * clSetKernelArg): so a launch can say how many bytes its kernel was given, and what of them it may read and write.
+ * Kept only where launches are counted.
+ */
+#ifndef INJECT_DEVICE_ARGUMENTS_H
+#define INJECT_DEVICE_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ARGUMENT_READ = 1, ARGUMENT_WRITE = 2, ARGUMENT_BOTH = 3 }; /* what may be done with it */
+
+/* An object came to be, which kernels may use so; or it died. */
+void arguments_object(uint64_t object, uint64_t bytes, unsigned int may);
+void arguments_object_gone(uint64_t object);
+
+/* A kernel without arguments came to be. */
+void arguments_kernel(uint64_t kernel);
+
+/* What argument `index` of a kernel is from now on: an object, or something else, which is none. `may` says what the
+ * kernel does with it at most, and is asked once for each argument.
+ */
+void arguments_set(uint64_t kernel, uint32_t index, uint64_t object,
+                   unsigned int (*may)(void *context, uint64_t kernel, uint32_t index),
+                   void *context);
+
+struct arguments_sum {
+    uint64_t given, read,
+        written; /* bytes: of all objects, and of those that it may read, and write */
+    uint32_t
+        life; /* which one it is of the kernels that had its handle; 0: nothing is known of it */
+};
+
+/* False: of this kernel nothing is known. */
+bool arguments_sum(uint64_t kernel, struct arguments_sum *sum);
+
+#endif

@@ -1,0 +1,26 @@
+/* space_tell - what happened to memory besides the host's own becomes a record. */
+#ifndef INJECT_SPACE_TELL_H
+#define INJECT_SPACE_TELL_H
+
+#include "inject/state.h"
+
+#define SPACE_TEXT_MOST 160
+
+struct space_told {
+    enum ring_space what;
+    unsigned int class; /* of its handle, with its vendor's number above */
+    uint64_t handle, bytes, owner;
+    uint64_t when; /* 0: now */
+    uint8_t kind;  /* of its space */
+    /* Of an allocation, or one that failed: the name of the space, then of the call. */
+    const char *text;
+    size_t first, bytes_of_text;
+};
+
+/* errno stays as it is. */
+void space_tell(const struct space_told *e, struct caller c);
+
+/* As `when` is counted. */
+uint64_t space_now(void);
+
+#endif
