@@ -6,10 +6,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/heap_rows.h"
+#include "model/line_devices.h"
 #include "model/line_sums.h"
 #include "questions/function_rows.h"
 #include "questions/heap_cells.h"
 #include "questions/line_cells.h"
+#include "questions/line_device_cells.h"
 #include "questions/question.h"
 
 #include <inttypes.h>
@@ -37,12 +39,19 @@ enum {
     LINE_SUMS,
     LINE_MEMORY = LINE_SUMS + LINE_SUMS_WIDTH,
     LINE_TEXT,
+    LINE_DEVICES, /* where something is known of them */
 };
 
 static const struct table_column columns[] = {
     [LINE_FILE] = {"file", UNIT_TEXT},         [LINE_LINE] = {"line", UNIT_ID},
     [LINE_FUNCTION] = {"function", UNIT_TEXT}, LINE_SUMS_COLUMNS(LINE_SUMS),
     [LINE_MEMORY] = {"memory", UNIT_SERIES},   [LINE_TEXT] = {"text", UNIT_TEXT},
+    LINE_DEVICE_COLUMNS(LINE_DEVICES),
+};
+
+struct state {
+    struct line_sums sums;
+    struct line_devices devices;
 };
 
 struct row {
@@ -54,6 +63,7 @@ struct rows {
     struct row *rows;
     size_t count, left;
     struct line_sum rest; /* of those that are left out */
+    struct line_device rest_devices;
 };
 
 /* ---- facts ---- */
@@ -179,10 +189,13 @@ static double *add_files(struct answer *a, struct table *t, const struct line_su
 
 /* ---- lines ---- */
 
-static bool is_wanted(const struct line_sums *s, const struct line_sum *l)
+static bool is_wanted(const struct line_sums *s, const struct line_sum *l,
+                      const struct line_device *d)
 {
     const struct scope_rules *rules = s->scope.rules;
 
+    if (!line_device_is_empty(d))
+        return true;
     if (line_sum_is_empty(l))
         return false;
     return !rules || !rules->reduced || (double)l->cpu.ns > (double)s->sum.cpu.ns * REDUCED_SHARE ||
@@ -211,34 +224,48 @@ static int by_place(const void *left, const void *right, const void *context)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Those that matter: as many as the options say, the heaviest. */
-static void choose(struct rows *r, const struct line_sums *s, const double *weights)
+static double weight_of(const struct state *state, uint32_t line)
 {
+    const struct line_sums *s = &state->sums;
+    double host = line_sums_weight(s, &s->lines[line]);
+    double devices = line_devices_weight(&state->devices, &state->devices.lines[line]);
+
+    return host > devices ? host : devices;
+}
+
+static void leave_out(struct rows *r, const struct state *state, uint32_t line)
+{
+    line_sum_add(&r->rest, &state->sums.lines[line]);
+    line_device_add(&r->rest_devices, &state->devices.lines[line]);
+    r->left++;
+}
+
+/* Those that matter: as many as the options say, the heaviest. */
+static void choose(struct rows *r, const struct state *state, const double *weights)
+{
+    const struct line_sums *s = &state->sums;
     uint64_t most = s->heap->options.rows ? s->heap->options.rows : UINT64_MAX;
     size_t kept;
 
     r->rows = memory_zeroed(((size_t)s->blame.line_count + 1) * sizeof(*r->rows));
     for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++) {
-        if (is_wanted(s, &s->lines[i])) {
-            r->rows[r->count++] = (struct row){i, line_sums_weight(s, &s->lines[i]),
+        if (is_wanted(s, &s->lines[i], &state->devices.lines[i]))
+            r->rows[r->count++] = (struct row){i, weight_of(state, i),
                                                weights[s->blame.lines[i].file]};
-        } else if (!line_sum_is_empty(&s->lines[i])) {
-            line_sum_add(&r->rest, &s->lines[i]);
-            r->left++;
-        }
+        else if (!line_sum_is_empty(&s->lines[i]))
+            leave_out(r, state, i);
     }
     memory_sort(r->rows, r->count, sizeof(*r->rows), by_weight);
     kept = r->count > most ? (size_t)most : r->count;
-    for (size_t i = kept; i < r->count; i++) {
-        line_sum_add(&r->rest, &s->lines[r->rows[i].line]);
-        r->left++;
-    }
+    for (size_t i = kept; i < r->count; i++)
+        leave_out(r, state, r->rows[i].line);
     r->count = kept;
     memory_sort_with(r->rows, r->count, sizeof(*r->rows), by_place, &s->blame);
 }
 
-static void add_line(struct answer *a, struct table *t, const struct line_sums *s, uint32_t line)
+static void add_line(struct answer *a, struct table *t, const struct state *state, uint32_t line)
 {
+    const struct line_sums *s = &state->sums;
     const struct blame_line *l = &s->blame.lines[line];
     const char *path = s->blame.files[l->file].path;
     struct table_cell *c = table_add(a, t);
@@ -249,61 +276,80 @@ static void add_line(struct answer *a, struct table *t, const struct line_sums *
     line_sums_cells(s, &c[LINE_SUMS], &s->lines[line]);
     cell_series(&c[LINE_MEMORY], heap_series_of(&s->series, line));
     cell_text(&c[LINE_TEXT], table_source_line(answer_source(a, path), l->line));
+    line_device_cells(&state->devices, &c[LINE_DEVICES], &state->devices.lines[line]);
 }
 
-static void add_rows(struct answer *a, struct table *t, const struct line_sums *s,
+static void add_rows(struct answer *a, struct table *t, const struct state *state,
                      const double *weights)
 {
+    const struct line_sums *s = &state->sums;
+    const struct line_devices *d = &state->devices;
     struct rows r = {0};
     struct table_cell *c;
 
-    choose(&r, s, weights);
+    choose(&r, state, weights);
     for (size_t i = 0; i < r.count; i++)
-        add_line(a, t, s, r.rows[i].line);
+        add_line(a, t, state, r.rows[i].line);
     if (r.left) {
         c = table_add(a, t);
         cell_text(&c[LINE_FILE],
                   arena_printf(a->arena, "(%zu smaller line%s)", r.left, r.left == 1 ? "" : "s"));
         line_sums_cells(s, &c[LINE_SUMS], &r.rest);
+        line_device_cells(d, &c[LINE_DEVICES], &r.rest_devices);
     }
     for (uint32_t i = 0; i < SCOPE_KINDS; i++) {
-        if (line_sum_is_empty(&s->lines[i]))
+        if (line_sum_is_empty(&s->lines[i]) && line_device_is_empty(&d->lines[i]))
             continue;
         c = table_add(a, t);
         cell_text(&c[LINE_FILE], line_sums_kind(s, a->arena, (uint32_t)i));
         line_sums_cells(s, &c[LINE_SUMS], &s->lines[i]);
+        line_device_cells(d, &c[LINE_DEVICES], &d->lines[i]);
         cell_series(&c[LINE_MEMORY], heap_series_of(&s->series, i));
     }
     free(r.rows);
 }
 
+static void begin(struct asked *q)
+{
+    line_devices_look(&((struct state *)q->state)->devices, q->recorded);
+}
+
 static void again(struct asked *q)
 {
-    line_sums_want(q->state, q->recorded, q->options, true);
+    struct state *state = q->state;
+
+    line_sums_want(&state->sums, q->recorded, q->options, true);
+    line_devices_want(&state->devices, q->recorded, &state->sums.blame);
 }
 
 static int run(struct asked *q, struct err *err)
 {
     struct answer *a = q->answer;
-    struct line_sums *s = q->state;
+    struct state *state = q->state;
+    struct line_sums *s = &state->sums;
     struct table *facts = answer_facts(a, "facts");
     struct table *files = answer_add(a, "files", TABLE_ROWS, file_columns, COUNT(file_columns));
-    struct table *lines = answer_add(a, "lines", TABLE_SOURCE, columns, COUNT(columns));
+    struct table *lines;
     double *weights;
 
     (void)err;
     line_sums_read(s);
+    line_devices_read(&state->devices);
+    lines = answer_add(a, "lines", TABLE_SOURCE, columns,
+                       LINE_DEVICES + line_device_width(&state->devices));
     line_cells_answer(a, s);
-    if (line_sum_is_empty(&s->sum)) {
+    if (line_sum_is_empty(&s->sum) && !line_device_width(&state->devices)) {
         lines->note = "The trace holds no allocations, no CPU time and no waits.";
     } else {
         add_facts(a, facts, s);
+        line_device_facts(&state->devices, a, facts);
         weights = add_files(a, files, s);
-        add_rows(a, lines, s, weights);
+        add_rows(a, lines, state, weights);
         lines->note = line_sums_outside(s, a->arena);
         free(weights);
         function_rows_add(a, s);
     }
+    line_devices_free(&state->devices);
     line_sums_free(s);
     return 0;
 }
@@ -312,10 +358,12 @@ const struct question question_lines = {
     .name = "lines",
     .summary = "what each line of the program's source cost",
     .group = QUESTION_OF_SOURCE,
-    .more = ": CPU time in Python, in native code and in the kernel, waiting, memory allocated and "
-            "held at the peak, copies; the default in text where there is Python",
+    .more =
+        ": CPU time in Python, in native code and in the kernel, waiting, memory allocated and "
+        "held at the peak, copies, and time and memory of devices where they are known; the default in text where there is Python",
     .reads = LINE_SUMS_READS,
-    .state = sizeof(struct line_sums),
+    .state = sizeof(struct state),
+    .begin = begin,
     .again = again,
     .run = run,
 };

@@ -40,6 +40,8 @@ static const struct field all_fields[] = {
     {.column = "alive", .title = "alive", .form = SIZE, .width = 6, .rank = 5},
     {.column = "memory", .title = "memory", .form = SPARK, .width = SPARK_WIDTH, .rank = 2},
     {.column = "copied", .title = "copied", .form = SIZE, .width = 6, .rank = 4},
+    {.column = "device_time", .title = "device", .form = TIME, .width = 6, .rank = 0},
+    {.column = "device_most", .title = "dmem", .form = SIZE, .width = 6, .rank = 0},
 };
 #define FIELDS COUNT(all_fields)
 

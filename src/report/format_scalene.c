@@ -97,14 +97,14 @@ static void put_costs(struct profile *p, const struct table *t, int row)
     static const char *const kinds[][2] = {{"n_cpu_percent_python", "python"},
                                            {"n_cpu_percent_c", "native"},
                                            {"n_sys_percent", "system"}};
-    static const char *const none[] = {"n_core_utilization", "n_gpu_percent", "n_gpu_avg_memory_mb",
-                                       "n_gpu_peak_memory_mb"};
     double percent = named_number(t, row, "cpu_percent"), cpu = named_number(t, row, "cpu");
 
     for (int i = 0; i < 3; i++)
         put_real(p, kinds[i][0], cpu > 0 ? named_number(t, row, kinds[i][1]) / cpu * percent : 0);
-    for (int i = 0; i < 4; i++)
-        put_number(p, none[i], 0);
+    put_number(p, "n_core_utilization", 0);
+    put_real(p, "n_gpu_percent", named_number(t, row, "device_percent"));
+    put_number(p, "n_gpu_avg_memory_mb", 0);
+    put_real(p, "n_gpu_peak_memory_mb", named_number(t, row, "device_most") / MIB);
     put_empty(p, "cpu_samples_list", "[]");
     put_memory(p, t, row);
 }
@@ -327,7 +327,7 @@ static void write_scalene(const struct answer *a, FILE *out)
     put_number(&p, "start_time_perf", 0);
     put_footprint(&p);
     emit_key(&p.j, "gpu");
-    emit_bool(&p.j, false);
+    emit_bool(&p.j, table_find_fact(p.facts, "device_time") != NULL);
     put_text(&p, "gpu_device", "");
     emit_key(&p.j, "async_profile");
     emit_bool(&p.j, false);

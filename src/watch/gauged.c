@@ -52,6 +52,18 @@ static void put_fact(struct gauged *g, uint64_t device, const char *key, const c
                          strlen(text));
 }
 
+/* Under which name programs allocate on it: CUDA's numbers are its own, Ascend's those of its driver. */
+static void record_space(struct gauged *g, const struct device *d)
+{
+    char space[sizeof(d->label)] = "";
+
+    if (d->cuda >= 0)
+        snprintf(space, sizeof(space), "cuda:%d", d->cuda);
+    else if (strncmp(d->label, "ascend:", 7) == 0)
+        snprintf(space, sizeof(space), "%s", d->label);
+    put_fact(g, d->number, FACT_DEVICE_SPACE, space);
+}
+
 static void record_device(struct gauged *g, const struct device *d)
 {
     struct trace_device record = {d->number, string_of(g, d->vendor), string_of(g, d->told.name),
@@ -61,6 +73,7 @@ static void record_device(struct gauged *g, const struct device *d)
     put_fact(g, d->number, FACT_DEVICE_LABEL, d->label);
     put_fact(g, d->number, FACT_DEVICE_WAY, d->told.way);
     put_fact(g, d->number, FACT_DEVICE_NOTE, d->told.note);
+    record_space(g, d);
 }
 
 /* Devices are numbered from 1 in the order in which they are found. */
