@@ -11,7 +11,9 @@ uintptr_t device_stub(struct device_library *l, const struct device_call *call, 
 /* The same for one that has a stub already; 0: it has none. */
 uintptr_t device_stub_of(uintptr_t real);
 
-/* The calls that have one, and what they stand for, by place; NULL: there are no more. */
+/* The calls that have one, and what they stand for, by place; real 0: nothing that has a name; NULL: there are no
+ * more.
+ */
 const struct device_call *device_stub_at(size_t place, uintptr_t *ours, uintptr_t *real);
 
 /* What the program gets where it asked a library for a function by its plain name and found `real`. */

@@ -78,6 +78,6 @@ const struct device_call *device_stub_at(size_t place, uintptr_t *ours, uintptr_
     if (place >= count())
         return NULL;
     *ours = (uintptr_t)functions[place];
-    *real = atomic_load(&stubs[place].real);
+    *real = stubs[place].library->unnamed ? 0 : atomic_load(&stubs[place].real);
     return stubs[place].call;
 }

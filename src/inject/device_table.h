@@ -82,6 +82,7 @@ struct device_library { /* that is loaded */
     const struct device_vendor *vendor;
     const void *object;
     uintptr_t helpers[DEVICE_HELPERS]; /* 0: it has none */
+    bool unnamed;                      /* nobody comes to its functions by name: device_layer.c */
 };
 
 extern const struct device_vendor device_cuda, device_hip, device_level_zero, device_ascend,

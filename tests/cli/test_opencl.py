@@ -5,6 +5,7 @@ What tests/targets/devices/cl_user.c allocates is in its head.
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -106,6 +107,50 @@ def test_kernels_are_not_counted_unless_that_is_asked_for(programs, recorded):
     tables, _, _ = recorded(programs("looked_up"), "kernels")
     assert "kernels" not in tables and "launches" not in tables
     assert by_space(tables) == {"opencl:0": (7 * MIB, 3 * MIB, 3)}
+
+
+def loader():
+    found = subprocess.run(["/sbin/ldconfig", "-p"], check=False, capture_output=True, text=True, timeout=60).stdout
+    paths = [line.split(" => ")[1] for line in found.splitlines() if "libOpenCL.so.1 " in line and " => " in line]
+    if not paths or b"OPENCL_LAYERS" not in pathlib.Path(paths[0]).read_bytes():
+        pytest.skip("the loader of OpenCL that is installed has no layers")
+    return paths[0]
+
+
+@pytest.fixture
+def another(tmp_path, monkeypatch):
+    """A loader under a name that is nobody's: only it itself finds us"""
+    shutil.copy(loader(), tmp_path / "libmine.so")
+    monkeypatch.setenv("CL_LOADER", str(tmp_path / "libmine.so"))
+    monkeypatch.setenv("OCL_ICD_VENDORS", os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors"))
+
+
+def test_a_loader_under_another_name_tells_us_as_a_layer(programs, recorded, another):
+    tables, ask, _ = recorded(programs("looked_up"), "buffers")
+    assert by_space(tables) == {"opencl:0": (8 * MIB, 3 * MIB, 3)}
+    leaks = ask("leaks", "--space", "opencl:0")["leaks"]
+    assert [row["bytes"] for row in leaks] == [3 * MIB]
+
+
+def test_kernels_are_known_to_a_layer(programs, recorded, another):
+    tables, _, _ = recorded(programs("looked_up"), "kernels", how=("--launches",))
+    assert {row["kernel"]: (row["launches"], row["may_write"]) for row in tables["kernels"]} == {
+        "add": (40, 80 * MIB), "fill": (5, 10 * MIB)}
+
+
+def test_a_layer_of_somebody_else_is_left_alone(programs, recorded, another, monkeypatch):
+    monkeypatch.setenv("OPENCL_LAYERS", "/nowhere/layer.so")
+    tables, _, _ = recorded(programs("looked_up"), "buffers")
+    assert "spaces" not in tables or by_space(tables) == {}
+
+
+@pytest.mark.parametrize("layers", [None, "/nowhere/layer.so"], ids=["with a layer", "without one"])
+def test_nothing_counts_twice_though_there_are_two_ways(programs, recorded, monkeypatch, layers):
+    if layers:
+        monkeypatch.setenv("OPENCL_LAYERS", layers)
+    tables, _, _ = recorded(programs("linked"), "kernels", how=("--launches",))
+    assert by_space(tables) == {"opencl:0": (7 * MIB, 3 * MIB, 3)}
+    assert {row["kernel"]: row["launches"] for row in tables["kernels"]} == {"add": 40, "fill": 5}
 
 
 def test_pyopencl_by_line(programs, recorded, tmp_path):

@@ -1,5 +1,5 @@
 /* cl_user - a program of OpenCL that needs no header of it: cl_user WHAT. With LINKED it is linked with the
- * loader's library, else it looks everything up.
+ * loader's library, else it looks everything up, in the file that CL_LOADER names if that is set.
  *
  * buffers   1 MiB, a part of it, 2 MiB over memory of the host (no new memory), 4 MiB by clCreateBufferWithProperties
  *           (or clCreateBuffer, where that is lacking); retained once and released twice; leaks 3 MiB
@@ -165,7 +165,8 @@ static void kernels(handle device)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "buffers";
-    void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
+    const char *other = getenv("CL_LOADER");
+    void *library = dlopen(other ? other : "libOpenCL.so.1", RTLD_NOW);
     handle platform, device;
     uint32_t count = 0;
     int32_t status;
