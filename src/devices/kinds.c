@@ -18,6 +18,7 @@ static const char *const ascend_signs[] = {"dev/davinci_manager", "dev/davinci0"
                                            "usr/local/dcmi/libdcmi.so", LIBRARIES("libdcmi.so"),
                                            NULL};
 static const char *const drm_signs[] = {"dev/dri", "dev/accel", "sys/class/kfd/kfd", NULL};
+static const char *const sysman_signs[] = {LIBRARIES("libze_loader.so.1"), NULL};
 static const char *const dmem_signs[] = {"sys/fs/cgroup/dmem.capacity", NULL};
 
 const struct device_kind device_kinds[DEVICE_KIND_COUNT] = {
@@ -25,6 +26,8 @@ const struct device_kind device_kinds[DEVICE_KIND_COUNT] = {
     [DEVICE_KIND_ascend] = {"ascend", "Huawei", "DCMI", "libdcmi.so", true, ascend_signs},
     [DEVICE_KIND_drm] = {"drm", "AMD, Intel and others", "DRM fdinfo and sysfs", NULL, true,
                          drm_signs},
+    [DEVICE_KIND_sysman] = {"sysman", "Intel and others with Level Zero", "Level Zero Sysman",
+                            "libze_loader.so.1", true, sysman_signs},
     [DEVICE_KIND_dmem] = {"dmem", "any", "the dmem controller of control groups", NULL, false,
                           dmem_signs},
 };

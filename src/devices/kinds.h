@@ -22,6 +22,7 @@ struct device_kind {
     X(nvidia)                                                                                      \
     X(ascend)                                                                                      \
     X(drm)                                                                                         \
+    X(sysman)                                                                                      \
     X(dmem)
 
 enum device_kind_number {

@@ -34,7 +34,7 @@ struct gauge {
     void (*read)(const struct gauge_asked *asked, struct gauge_answer *out);
 };
 
-extern const struct gauge gauge_nvidia, gauge_ascend, gauge_drm, gauge_dmem;
+extern const struct gauge gauge_nvidia, gauge_ascend, gauge_sysman, gauge_drm, gauge_dmem;
 
 /* Another device; NULL: there are too many. */
 struct wire_device *gauge_add(struct gauge_found *f);

@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-    static const struct gauge *const list[] = {&gauge_nvidia, &gauge_ascend, NULL};
+    static const struct gauge *const list[] = {&gauge_nvidia, &gauge_ascend, &gauge_sysman, NULL};
 
     return argc == 2 ? gauge_serve(list, argv[1]) : 2;
 }

@@ -74,7 +74,7 @@ def test_the_list_names_every_kind_and_why_it_is_not_there(world, run):
     tables = json.loads(done.stdout)["tables"]
     assert done.returncode == 0 and tables["devices"]["rows"] == []
     missing = tables["not_found"]["values"]
-    assert set(missing) == {"nvidia", "ascend", "drm", "dmem"}
+    assert set(missing) == {"nvidia", "ascend", "drm", "sysman", "dmem"}
     assert all("no sign of one" in why for why in missing.values())
     assert "No accelerator was found." in run("devices").stdout
 
@@ -278,6 +278,33 @@ def test_dcmi_shows_cards_by_their_numbers(world, hold, result, words):
     used = 8 * GIB // 100 * 10 if words else 820 * MIB + RESERVED
     assert told["devices"][0]["used_bytes"]["peak"] == used
     assert told["devices"][0]["busy_percent"]["peak"] == 37
+
+
+# ---- Level Zero Sysman ----
+
+def test_sysman_shows_modules_of_the_device_and_processes(world, hold, result):
+    world(libraries=["libze_loader.so.1"], count=2)
+    told = result("--device", "sysman", *hold("seen", 0, 820, 1, 500))
+    assert [(d["device"], d["name"], d["way"]) for d in told["devices"]] == [
+        ("sysman:0", "Virtual XPU", "Level Zero Sysman"), ("sysman:1", "Virtual XPU", "Level Zero Sysman")]
+    # two modules of 4 GiB; that of the host is none of its memory
+    assert [d["total_bytes"] for d in told["devices"]] == [8 * GIB, 8 * GIB]
+    assert [d["used_bytes"]["peak"] // MIB for d in told["devices"]] == [820, 500]
+    assert [d["ours_bytes"]["peak"] // MIB for d in told["devices"]] == [820, 500]
+    assert told["devices"][0]["busy_percent"]["peak"] == 37
+
+
+def test_a_device_that_has_the_hosts_memory_says_so(world, hold, result):
+    world("integrated", "no-processes", libraries=["libze_loader.so.1"])
+    gpu = only(result("--device", "sysman", *hold("seen", 0, 100)))
+    assert gpu["used_bytes"] is None and gpu["total_bytes"] is None and gpu["ours_bytes"] is None
+    assert gpu["note"] == "it has no memory of its own: its memory is the host's"
+
+
+def test_sysman_without_a_driver_says_so(world, result):
+    world("no-driver", libraries=["libze_loader.so.1"])
+    told = result("--device", "sysman", "true")
+    assert told["devices_missing"] == ["sysman: Level Zero's Sysman does not begin (0x78000001)"]
 
 
 # ---- files of the kernel ----
