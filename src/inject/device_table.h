@@ -40,24 +40,28 @@ struct device_call {
     int8_t device;           /* 1 + the argument that is its number; 0: the one that is current */
     int8_t owner;            /* 1 + the argument that is its owner; 0: what is current; -1: none */
     uint16_t since;          /* from this version on a finder means this one by its plain name */
-    /* Where an argument says too little, each may be NULL: how many bytes; in which space, and what the
-     * call is said to be (`text` has room for DEVICE_TEXT); whether an owner has ended, and which.
-     */
-    uint64_t (*bytes)(const uintptr_t *a, bool done);
-    void (*place)(struct device_library *l, const uintptr_t *a, uint8_t *kind, uint32_t *device,
-                  char *text);
-    bool (*ended)(struct device_library *l, const uintptr_t *a, uint64_t *owner);
-    /* It returns its handle, and its status where argument `at` points to; -1: nowhere. Then it is made:
-     * how large it is, where nothing else says so, and false where it is no new memory.
-     */
-    bool returns;
-    /* Of a launch: what argument `handle` is called. */
-    void (*named)(struct device_library *l, uintptr_t kernel, char *name, size_t room);
-    /* What argument `handle` is given, by what was noted; false: that is not known. */
-    bool (*given)(uint64_t kernel, struct arguments_sum *sum);
-    void (*noted)(struct device_library *l, const uintptr_t *a, uintptr_t result);
-    /* Of what is said of memory: what the program gets where the library returned `result`. */
-    uintptr_t (*said)(const uintptr_t *a, uintptr_t result, struct caller c);
+    bool
+        returns; /* it returns its handle, and its status where argument `at` points to; -1: nowhere */
+    /* Where arguments say too little; each may be NULL. */
+    union {
+        /* What allocates: how many bytes. */
+        uint64_t (*bytes)(const uintptr_t *a, bool done);
+        /* What launches: what argument `handle` is called. */
+        void (*named)(struct device_library *l, uintptr_t kernel, char *name, size_t room);
+        /* What tells: whether an owner has ended, and which. */
+        bool (*ended)(struct device_library *l, const uintptr_t *a, uint64_t *owner);
+        void (*noted)(struct device_library *l, const uintptr_t *a, uintptr_t result);
+        /* What is said of memory: what the program gets where the library returned `result`. */
+        uintptr_t (*said)(const uintptr_t *a, uintptr_t result, struct caller c);
+    };
+    union {
+        /* What allocates: in which space, and what the call is said to be (there is room for DEVICE_TEXT). */
+        void (*place)(struct device_library *l, const uintptr_t *a, uint8_t *kind, uint32_t *device,
+                      char *text);
+        /* What launches: what argument `handle` was given, by what was noted; false: that is not known. */
+        bool (*given)(uint64_t kernel, struct arguments_sum *sum);
+    };
+    /* Once it is made: how large it is, where nothing else says so, and false where it is no new memory. */
     bool (*made)(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes);
 };
 
