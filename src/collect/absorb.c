@@ -193,6 +193,25 @@ static HOT void free_block(struct absorb *a, struct absorb_ring *r, uint64_t fir
         free_now(a, r, address, block, first & (RING_AT_ONCE << 5));
 }
 
+/* Its end was told already: a large one is told of anew. */
+static void revive_sample(struct absorb *a, struct absorb_ring *r, uint64_t address,
+                          const struct block *block)
+{
+    const struct large *l = &r->process->large;
+
+    r->process->counts.frees--;
+    for (size_t i = l->count; a->store && i-- > 0;) {
+        const struct large_block *b = &l->list[i];
+        struct trace_alloc fields = {r->thread,        address, b->bytes, b->stack,
+                                     TRACE_BY_REALLOC, 0,       0};
+
+        if (b->address != address || b->order != block->order || b->birth != block->birth)
+            continue;
+        trace_store_put(a->store, TRACE_ALLOC, r->tick, (const uint64_t *)&fields, 6, NULL, 0);
+        return;
+    }
+}
+
 /* The block lives after all: put it back, and take back what was said of its end. */
 static void revive(struct absorb *a, struct absorb_ring *r, uint64_t address,
                    const struct block *block)
@@ -200,8 +219,10 @@ static void revive(struct absorb *a, struct absorb_ring *r, uint64_t address,
     struct absorb_process *p = r->process;
 
     *blocks_add(&p->blocks, address) = *block;
-    if (block->info == ABSORB_SAMPLED)
+    if (block->info == ABSORB_SAMPLED) {
+        revive_sample(a, r, address, block);
         return;
+    }
     batch_unfree(batch_of(a, r), block->info);
     p->counts.frees--;
     p->counts.live_blocks++;

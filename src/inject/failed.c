@@ -24,6 +24,7 @@ static uint64_t times_now(void)
     return n <= EACH ? 1 : n % EACH == 0 ? EACH : 0;
 }
 
+/* What is freed for want of this comes after it, in the trace as well. */
 static void put(struct thread *t, const char *call, size_t bytes, int status, struct caller c)
 {
     size_t text = strlen(call);
@@ -31,12 +32,15 @@ static void put(struct thread *t, const char *call, size_t bytes, int status, st
 
     if (!words[0])
         return;
-    buffer_now(t);
     words[2] = (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
-    words[3] = sys_silent ? 0 : sys_now_ns() - process.control->origin_ns;
     words[4] = (uint64_t)(unsigned int)status;
     words[5] = (uint64_t)text << 32;
+    if (sys_silent) /* a clock may ask the kernel */
+        buffer_now(t);
+    else
+        buffer_moment(t);
     buffer_put(t, buffer_word(RING_SPACE, RING_SPACE_FAILED, 0), words, 6, call, text);
+    buffer_after(t);
 }
 
 void failed_tell(const char *call, size_t bytes, int status, struct caller c)

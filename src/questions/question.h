@@ -79,6 +79,7 @@ struct question {
     X(inefficient)                                                                                 \
     X(steps)                                                                                       \
     X(regions)                                                                                     \
+    X(oom)                                                                                         \
     X(spaces)                                                                                      \
     X(resident)                                                                                    \
     X(processes)                                                                                   \

@@ -4,6 +4,7 @@
     -NAME                        it dies
     ~NAME=WHAT[:MODULE]          the program says what it is for; _ stands for a space
     {KEY=VALUE and }             what is born between is born under this label
+    ?PHASE/OP/BYTES[@LINE]       one is asked for in vain
     !NAME                        the program sets a mark of this name
     |                            the program says that a step has ended
     [OP  ]                       an operator begins; the innermost one ends
@@ -78,18 +79,22 @@ class Maker:
         self.events.append(tm.record(kind, *fields, step=MS if self.events else 0))
         self.now += MS
 
+    def asked(self, what):
+        """The stack and the size of a tensor"""
+        phase, op, size = what.split("/")
+        size, _, line = size.partition("@")
+        return self.stack([("<module>", SCRIPT, True, int(line or 10)),
+                           *((*f, 20 if f[2] else 0) for f in PHASES[phase]),
+                           (f"at::_ops::{op}::call(at::Tensor const&)", "libtorch_cpu.so", False, 0),
+                           ("c10::alloc_cpu(unsigned long)", "libc10.so", False, 0)]), int(size)
+
     def bear(self, word):
         name, rest = word.split("=")
-        phase, op, size = rest.split("/")
-        size, _, line = size.partition("@")
-        stack = self.stack([("<module>", SCRIPT, True, int(line or 10)),
-                            *((*f, 20 if f[2] else 0) for f in PHASES[phase]),
-                            (f"at::_ops::{op}::call(at::Tensor const&)", "libtorch_cpu.so", False, 0),
-                            ("c10::alloc_cpu(unsigned long)", "libc10.so", False, 0)])
+        stack, size = self.asked(rest)
         self.address += 1 << 32
         self.live.setdefault(name, []).append(self.address)
-        self.sizes[name] = int(size)
-        self.event(tm.ALLOC, 1, self.address, int(size), stack, 0, 0, self.context)
+        self.sizes[name] = size
+        self.event(tm.ALLOC, 1, self.address, size, stack, 0, 0, self.context)
 
     def tell(self, word):
         name, said = word.split("=")
@@ -129,6 +134,9 @@ class Maker:
             self.label(word[1:])
         elif word == "}":
             self.context = 0
+        elif word.startswith("?"):
+            stack, size = self.asked(word[1:])
+            self.event(tm.SPACE_FAILED, 1, size, stack, 0, self.text("posix_memalign"), 12)
         elif word.startswith("!"):
             self.event(tm.MARK, 1, 0, self.text(word[1:]), 0)
         elif word == "|":
@@ -140,12 +148,14 @@ class Maker:
             self.bear(word)
 
 
-def make(path, text):
-    """The trace of such a life"""
+def make(path, text, end=0, status=0, ended=False):
+    """The trace of such a life; `end` and `status` as in FORMAT.md; `ended`: in good order"""
     m = Maker()
     m.event(tm.PROCESS, 1, 0, 100, 7, 2, m.text("python"))
     m.event(tm.THREAD, 1, 1, 100, m.text("python"))
     for word in text.split():
         m.take(word)
-    m.event(tm.PROCESS_END, 1, 0)
+    m.event(tm.PROCESS_END, 1, end, status)
+    if ended:
+        m.event(tm.END)
     return tm.Trace().add(m.definitions).add(m.events, 0, m.now).write(path)

@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+import tensormaker as tm
+
 TIB, MIB = 1 << 40, 1 << 20
 
 
@@ -57,3 +59,150 @@ def test_thousands_of_failures_are_counted_and_not_all_told(refused, ask, run):
 
 def test_a_pause_tells_nothing(refused, ask):
     assert "failed" not in ask(refused("each", "--start-paused"), "spaces")["tables"]
+
+
+# ---- oom ----
+
+def facts(answer):
+    return answer["tables"]["facts"]["values"]
+
+
+@pytest.mark.parametrize("options", [[], ["--exact"], ["--exact=4KiB"]])
+def test_what_was_held_when_memory_was_refused_is_told_though_all_was_freed_since(refused, ask, options):
+    answer = ask(refused("each", *options), "oom")
+    told = facts(answer)
+    assert told["what"] == "an allocation was refused" and told["process"] == "refused"
+    assert told["asked_for"] == TIB and told["call"] == "mmap" and told["site"].startswith("ask_each (")
+    held = answer["tables"]["held"]["rows"]
+    assert (held[0]["bytes"], held[0]["blocks"]) == (100 * MIB, 5) and held[0]["site"].startswith("hold (")
+    assert told["live_heap"] >= 100 * MIB
+    largest = answer["tables"]["largest"]["rows"]
+    assert [r["bytes"] for r in largest[:5]] == 5 * [20 * MIB]
+    if options == ["--exact=4KiB"]:
+        assert [r["bytes"] for r in answer["tables"]["latest"]["rows"]][1:] == 9 * [10000]
+    assert len(answer["tables"]["refused"]["rows"]) == 6
+
+
+@pytest.mark.parametrize("how, signal, what", [("kill", 9, "SIGKILL"), ("abort", 6, "SIGABRT")])
+@pytest.mark.parametrize("options", [[], ["--exact"]])
+def test_what_was_held_when_a_process_was_killed(refused, ask, how, signal, what, options):
+    answer = ask(refused(how, *options, status=128 + signal), "oom")
+    assert facts(answer)["what"] == f"a process ended by {what}"
+    assert answer["tables"]["held"]["rows"][0]["bytes"] == 100 * MIB
+    assert [r["bytes"] for r in answer["tables"]["largest"]["rows"][:5]] == 5 * [20 * MIB]
+
+
+def test_a_program_that_had_enough_is_said_to_have_had(refused, run):
+    done = run("report", refused("well"), "oom")
+    assert done.returncode == 0 and "Memory did not run out: no allocation was refused" in done.stdout
+
+
+PYTHON = """
+import resource
+with open("/proc/self/statm") as f:
+    used = int(f.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)
+kept = []
+try:
+    while True:
+        kept.append(bytes(10 << 20))  # here
+except MemoryError:
+    kept.clear()
+"""
+
+
+def test_a_line_of_python_that_is_refused_memory_is_named(run, ask, tmp_path):
+    (tmp_path / "p.py").write_text(PYTHON)
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "--no-cpu", "-o", trace, "/usr/bin/python3", "-S", tmp_path / "p.py")
+    assert done.returncode == 0, done.stderr
+    answer = ask(trace, "oom")
+    line = PYTHON.split("\n").index("        kept.append(bytes(10 << 20))  # here") + 1
+    assert f"p.py:{line})" in facts(answer)["site"]
+    assert 10 * MIB <= facts(answer)["asked_for"] <= 10 * MIB + 64
+    held = answer["tables"]["held"]["rows"][0]
+    assert f"p.py:{line})" in held["site"] and held["blocks"] >= 20
+
+
+LIFE = """
+    w=build/empty/4000000 x=other/randn/1000000@11
+    a=forward/mm/2000000@12 g=backward/mm/4000000@13 -a s=optimizer/zeros_like/8000000@14
+    b=forward/mm/2000000@12 ?forward/mm/64000000@12 -b -x -s -g ?other/full/16@30 c=other/full/500000@31
+"""
+
+
+def made(tmp_path, life=LIFE, **how):
+    return tm.make(tmp_path / "made.tide", life, **how)
+
+
+def test_of_several_refusals_the_one_counts_at_which_most_was_held(ask, tmp_path):
+    answer = ask(made(tmp_path, end=1, status=1, ended=True), "oom")
+    told = facts(answer)
+    assert (told["asked_for"], told["op"], told["phase"]) == (64000000, "mm", "forward")
+    assert told["live_heap"] == 19000000
+    kinds = {r["kind"]: r["bytes"] for r in answer["tables"]["kinds"]["rows"] if r["bytes"]}
+    assert kinds["optimizer state"] == 8000000 and sum(kinds.values()) == 19000000
+    assert kinds["activations"] == 2000000  # as those of its stack were, whose gradients came
+    assert [r["bytes"] for r in answer["tables"]["largest"]["rows"]] == [8000000, 4000000, 4000000, 2000000, 1000000]
+    assert [r["op"] for r in answer["tables"]["latest"]["rows"]] == ["mm", "zeros_like", "mm", "randn", "empty"]
+    assert answer["tables"]["latest"]["rows"][1]["kind"] == "optimizer state"
+    assert [r["asked_for"] for r in answer["tables"]["refused"]["rows"]] == [16, 64000000]
+
+
+def test_what_a_step_held_that_never_came_to_its_gradients_are_activations(ask, tmp_path):
+    life = "w=build/empty/4000 a=forward/mm/1000@12 g=backward/mm/4000@13 -a b=forward/mul/2000@20 ?forward/mm/9000@21"
+    answer = ask(made(tmp_path, life, end=2, status=6, ended=True), "oom")
+    assert {r["kind"]: r["bytes"] for r in answer["tables"]["kinds"]["rows"]}["activations"] == 2000
+    life = "w=build/empty/4000 b=forward/mul/2000@20 ?forward/mm/9000@21"  # nobody trains
+    answer = ask(made(tmp_path, life, end=2, status=6, ended=True), "oom")
+    assert {r["kind"]: r["bytes"] for r in answer["tables"]["kinds"]["rows"]}["activations"] == 0
+
+
+def test_a_kill_for_lack_of_memory_counts_before_all_others(ask, tmp_path):
+    answer = ask(made(tmp_path, end=5, ended=True), "oom")
+    assert facts(answer)["what"] == "the kernel killed a process for lack of memory"
+    assert facts(answer)["live_heap"] == 4500000 and "asked_for" not in facts(answer)
+
+
+def test_another_moment_can_be_asked_for(ask, tmp_path):
+    told = facts(ask(made(tmp_path, end=1, ended=True), "oom", "--at", "0.004"))
+    assert told["what"] == "the moment that was asked for" and told["live_heap"] == 7000000
+
+
+def test_a_trace_that_is_cut_off_is_asked_about_its_end(ask, tmp_path):
+    told = facts(ask(made(tmp_path, LIFE.split("?")[0]), "oom"))
+    assert told["what"].startswith("the recording has no end") and told["live_heap"] == 19000000
+
+
+def test_other_formats_have_it_as_well(run, tmp_path):
+    done = run("report", made(tmp_path, end=5, ended=True), "oom", "-f", "csv")
+    assert done.returncode == 0 and "killed a process for lack of memory" in done.stdout
+
+
+TORCH = """
+import resource, torch
+torch.set_num_threads(1)
+net = torch.nn.Linear(1000, 1000)
+with open("/proc/self/statm") as f:
+    used = int(f.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (400 << 20),) * 2)
+kept = []
+try:
+    while True:
+        kept.append(net(torch.ones(2500, 1000)))
+except (RuntimeError, MemoryError):
+    kept.clear()
+"""
+
+
+@pytest.mark.skipif(not os.environ.get("TIDEMARK_TORCH"), reason="TIDEMARK_TORCH names no Python that has PyTorch")
+def test_a_model_that_does_not_fit_is_told_by_operator_and_kind(run, ask, tmp_path):
+    (tmp_path / "p.py").write_text(TORCH)
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "-o", trace, os.environ["TIDEMARK_TORCH"], tmp_path / "p.py", timeout=120)
+    assert done.returncode == 0, done.stderr
+    answer = ask(trace, "oom")
+    assert facts(answer)["asked_for"] == 10000000 and facts(answer)["op"]
+    held = next(r for r in answer["tables"]["held"]["rows"] if r["op"] == "addmm")
+    assert held["bytes"] == 10000000 * held["blocks"] and held["blocks"] >= 10
+    assert sum(r["bytes"] for r in answer["tables"]["kinds"]["rows"]) == facts(answer)["live_heap"]
