@@ -12,27 +12,12 @@ import sys
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", *p) for p in
                 (("python",), ("tests", "targets", "python"))]
 
-import tidemark  # noqa: E402
-import tidemark.torch  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from decompose_inference import fixed_cache, growing_cache  # noqa: E402
 from tensors import Told  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint_sequential  # noqa: E402
-
-ATTACHED = "attach" in sys.argv[3:]
-
-
-def known(models, optimizers, parameters=()):
-    """What is true, and told to tidemark where that is asked for."""
-    if ATTACHED:
-        tidemark.torch.attach(*models, *optimizers)
-    return Told([*models, *parameters], optimizers)
-
-
-def say(tensors, what):
-    """Where the program itself would say it."""
-    return tidemark.describe(tensors, what) if ATTACHED else tensors
 
 
 def loop(told, steps, batch, loss_of, after=lambda step: None, keep=(), look=True, computed=False, **options):
@@ -86,7 +71,7 @@ def momentum(steps):
     model = resnet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 100)
-    loop(known([model], [optimizer]), steps, images, lambda x, y: F.cross_entropy(model(x), y),
+    loop(Told([model], [optimizer]), steps, images, lambda x, y: F.cross_entropy(model(x), y),
          lambda step: schedule.step())
 
 
@@ -94,7 +79,7 @@ def channels(steps):
     """The same in another memory format, with Adagrad and its foreach way."""
     model = resnet(32).to(memory_format=torch.channels_last)
     optimizer = torch.optim.Adagrad(model.parameters(), foreach=True)
-    loop(known([model], [optimizer]), steps,
+    loop(Told([model], [optimizer]), steps,
          lambda: (torch.randn(16, 3, 48, 48).to(memory_format=torch.channels_last), torch.randint(0, 100, (16,))),
          lambda x, y: F.cross_entropy(model(x), y))
 
@@ -103,7 +88,7 @@ def sequential(steps):
     """Activation checkpointing of parts of a sequence."""
     model = resnet(32, 4)
     optimizer = torch.optim.RMSprop(model.parameters(), centered=True)
-    loop(known([model], [optimizer]), steps, lambda: (torch.randn(16, 3, 48, 48), torch.randint(0, 100, (16,))),
+    loop(Told([model], [optimizer]), steps, lambda: (torch.randn(16, 3, 48, 48), torch.randint(0, 100, (16,))),
          lambda x, y: F.cross_entropy(checkpoint_sequential(model, 3, x, use_reentrant=False), y), look=False)
 
 
@@ -116,14 +101,14 @@ def mixed(steps):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             return F.cross_entropy(model(x).float(), y)
 
-    loop(known([model], [optimizer]), steps, images, loss_of)
+    loop(Told([model], [optimizer]), steps, images, loss_of)
 
 
 def halved(steps):
     """All of a model in bfloat16, moved after it was made."""
     model = nn.Sequential(nn.Linear(300, 700), nn.SiLU(), nn.LayerNorm(700), nn.Linear(700, 64)).to(torch.bfloat16)
     optimizer = torch.optim.Adam(model.parameters())
-    loop(known([model], [optimizer]), steps,
+    loop(Told([model], [optimizer]), steps,
          lambda: (torch.randn(128, 300).to(torch.bfloat16), torch.randn(128, 64).to(torch.bfloat16)),
          lambda x, y: F.mse_loss(model(x), y))
 
@@ -145,7 +130,7 @@ def unet(steps):
         b = F.silu(middle(a))
         return F.mse_loss(up(torch.cat([a, b], 1)), noise)
 
-    loop(known([model], [optimizer]), steps, batch, loss_of, keep=[schedule])
+    loop(Told([model], [optimizer]), steps, batch, loss_of, keep=[schedule])
 
 
 # ---- sequences ----
@@ -157,7 +142,7 @@ def encoder(steps):
     model = nn.ModuleList([words, body, head])
     mask = nn.Transformer.generate_square_subsequent_mask(48)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    loop(known([model, words, body, head, layer], [optimizer]), steps,  # `layer` is copied, and stays
+    loop(Told([model, words, body, head, layer], [optimizer]), steps,  # `layer` is copied, and stays
          lambda: torch.randint(0, 900, (2, 16, 48)).unbind(),
          lambda x, y: F.cross_entropy(head(body(words(x), mask, is_causal=True)).flatten(0, 1), y.flatten()),
          keep=[mask])
@@ -176,7 +161,7 @@ def translate(steps):
         weights = torch.softmax(made @ seen.transpose(1, 2), -1)
         return F.cross_entropy(out(torch.cat([made, weights @ seen], -1)).flatten(0, 1), y.flatten())
 
-    loop(known([model, words, read, write, out], [optimizer]), steps,
+    loop(Told([model, words, read, write, out], [optimizer]), steps,
          lambda: (torch.randint(0, 600, (20, 24)), torch.randint(0, 600, (20, 20))), loss_of,
          lambda step: nn.utils.clip_grad_norm_(model.parameters(), 1.0))
 
@@ -185,7 +170,7 @@ def accumulate(steps):
     """Gradients of four batches, zeroed and not freed; SGD with Nesterov's momentum."""
     model = nn.Sequential(nn.EmbeddingBag(2000, 96), nn.Linear(96, 500), nn.GELU(), nn.Linear(500, 50))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.8, nesterov=True)
-    told = known([model], [optimizer])
+    told = Told([model], [optimizer])
     for step in range(steps):
         for part in range(4):
             x, y = torch.randint(0, 2000, (64, 30)), torch.randint(0, 50, (64,))
@@ -208,7 +193,7 @@ def generator(steps):
                           nn.Flatten(), nn.Linear(48 * 49, 1))
     first = torch.optim.Adam(maker.parameters(), betas=(0.5, 0.9), foreach=True)
     second = torch.optim.Adam(judge.parameters(), betas=(0.5, 0.9))
-    told = known([maker, judge], [first, second])
+    told = Told([maker, judge], [first, second])
     for step in range(steps):
         late = step >= steps - 2
         real, noise = torch.rand(32, 1, 28, 28), torch.randn(32, 64)
@@ -249,7 +234,7 @@ def distilled(steps):
         with torch.no_grad():
             return x, teacher(x).softmax(-1)
 
-    loop(known([teacher, student, average], [optimizer]), steps, batch,
+    loop(Told([teacher, student, average], [optimizer]), steps, batch,
          lambda x, y: F.kl_div(student(x).log_softmax(-1), y, reduction="batchmean"), follow, computed=True)
 
 
@@ -272,7 +257,7 @@ def loaded(steps):
         for _ in range(2):
             F.cross_entropy(model(torch.randn(80, 256)), torch.randint(0, 40, (80,)))
 
-    loop(known([model], [optimizer]), steps, lambda: (torch.randn(100, 256), torch.randint(0, 40, (100,))),
+    loop(Told([model], [optimizer]), steps, lambda: (torch.randn(100, 256), torch.randint(0, 40, (100,))),
          lambda x, y: F.cross_entropy(model(x), y), validate)
 
 
@@ -297,7 +282,7 @@ class Contrast(nn.Module):
 def contrast(steps):
     model = Contrast()
     optimizer = torch.optim.Adamax(model.parameters())
-    loop(known([model], [optimizer]), steps, lambda: (torch.randn(128, 128), torch.zeros(128, dtype=torch.long)),
+    loop(Told([model], [optimizer]), steps, lambda: (torch.randn(128, 128), torch.zeros(128, dtype=torch.long)),
          lambda x, y: F.cross_entropy(model(x), y))
 
 
@@ -320,7 +305,7 @@ def searched(steps):
     """LBFGS, which calls the model many times in a step, and a function with a gradient of its own."""
     model = nn.Sequential(nn.Linear(90, 300), nn.Linear(300, 40))
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4, history_size=5)
-    told = known([model], [optimizer])
+    told = Told([model], [optimizer])
     x, y = torch.randn(200, 90), torch.randn(200, 40)
 
     def closure():
@@ -342,88 +327,17 @@ def workers(steps):
     loader = iter(torch.utils.data.DataLoader(data, batch_size=100, shuffle=True, num_workers=2))
     model = nn.Sequential(nn.Linear(150, 400), nn.PReLU(), nn.BatchNorm1d(400), nn.Linear(400, 20))
     optimizer = torch.optim.RAdam(model.parameters())
-    loop(known([model], [optimizer]), steps, lambda: next(loader), lambda x, y: F.cross_entropy(model(x), y),
+    loop(Told([model], [optimizer]), steps, lambda: next(loader), lambda x, y: F.cross_entropy(model(x), y),
          keep=data.tensors)
 
 
 # ---- inference ----
 
-class Attention(nn.Module):
-    def __init__(self, width=128, heads=4):
-        super().__init__()
-        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
-
-    def forward(self, x, cache):
-        n, length, width = x.shape
-        q, k, v = self.qkv(x).view(n, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        k, v = cache(k, v)
-        return x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, length, width))
-
-
-class Decoder(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.words, self.head = nn.Embedding(800, 128), nn.Linear(128, 800)
-        self.layers = nn.ModuleList([Attention() for _ in range(4)])
-
-    def forward(self, tokens, caches):
-        x = self.words(tokens)
-        for layer, cache in zip(self.layers, caches):
-            x = layer(x, cache)
-        return self.head(x[:, -1:])
-
-
-class Fixed:
-    """A cache that is allocated whole."""
-
-    def __init__(self):
-        self.k, self.v, self.length = torch.zeros(4, 4, 96, 32), torch.zeros(4, 4, 96, 32), 0
-        say((self.k, self.v), "kv cache")
-
-    def __call__(self, k, v):
-        end = self.length + k.shape[2]
-        self.k[:, :, self.length:end], self.v[:, :, self.length:end] = k, v
-        self.length = end
-        return self.k[:, :, :end], self.v[:, :, :end]
-
-
-class Growing:
-    """A cache that is put together anew for every token."""
-
-    k = v = None
-
-    def __call__(self, k, v):
-        self.k = k if self.k is None else torch.cat([self.k, k], 2)
-        self.v = v if self.v is None else torch.cat([self.v, v], 2)
-        say((self.k, self.v), "kv cache")
-        return self.k, self.v
-
-
-@torch.no_grad()
-def decode(steps, kind):
-    model = Decoder().eval()
-    told = known([model], [])
-    caches = [kind() for _ in model.layers]
-    tokens = torch.randint(0, 800, (4, 20))
-    for step in range(steps):
-        tokens = model(tokens, caches).argmax(-1)
-        if step >= steps - 3:
-            told.at(f"token{step}", cache=[t for c in caches for t in (c.k, c.v)])
-
-
-def fixed_cache(steps):
-    decode(steps, Fixed)
-
-
-def growing_cache(steps):
-    decode(steps, Growing)
-
-
 @torch.inference_mode()
 def served(steps):
     """Pictures one batch after the other; only the model lasts."""
     model = resnet().eval()
-    told = known([model], [])
+    told = Told([model], [])
     for step in range(steps):
         x, _ = images(8)
         y = model(x)

@@ -5,12 +5,12 @@ import json
 import os
 import pathlib
 import pickle
-import shutil
 import subprocess
 
 import pytest
 from foreign_files import (BACKWARD, COLUMNS, FORWARD, MIB, START_US, Calling, block, event, memscope_rows, segment, snapshot,
                            write_csv, write_db)
+from pythons import NO_TORCH, torch_python
 
 DEVICE_PEAK = MIB + 4096 + 1000 + 300
 

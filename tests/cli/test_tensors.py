@@ -296,14 +296,14 @@ MODELS = {  # and the share of bytes that may be told wrongly, in percent
 
 @pytest.fixture(scope="module")
 def recorded(tidemark, tmp_path_factory):
-    """recorded(model, steps) -> its trace, and what it said of itself: [(moment, {kind: bytes})]"""
+    """recorded(model, steps, ...) -> its trace, and what it said of itself: [(moment, {kind: bytes})]"""
 
     @functools.lru_cache(maxsize=None)
-    def record(model, steps):
+    def record(model, steps, *words):
         path = tmp_path_factory.mktemp(model) / "model.tide"
         script = ROOT / "tests" / "targets" / "python" / "tensors.py"
         done = subprocess.run([tidemark, "record", "-q", "--exact=4096", "-o", path, torch_python(), script, model,
-                               str(steps)], capture_output=True, text=True, check=True, timeout=300,
+                               str(steps), *words], capture_output=True, text=True, check=True, timeout=300,
                               env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
         return path, [item for line in done.stdout.splitlines() for item in json.loads(line).items()]
 
@@ -331,6 +331,32 @@ def test_a_real_model_is_told_as_it_is(run, recorded, model):
         assert misplaced(rows, truth) <= MODELS[model], (moment, rows, truth)
     loops = json.loads(run("report", path, "steps", "-f", "json").stdout)["tables"]["loops"]["rows"]
     assert [row["steps"] for row in loops] == [7 if model != "generate" else 6], loops
+
+
+@needs_torch
+@pytest.mark.parametrize("model", ["cnn", "checkpointed", "adversarial", "generate"])
+def test_a_model_that_is_attached_is_told_as_it_is(run, recorded, model):
+    """Also where its blocks are called again, and where autograd is not allowed."""
+    path, told = recorded(model, 5, "attach")
+    for moment, truth in told[-3:]:
+        tables = json.loads(run("report", path, "decompose", "--at", moment, "-f", "json").stdout)["tables"]
+        rows = tables["kinds"]["rows"]
+        assert misplaced(rows, truth) <= 0.05, (moment, rows, truth)
+        sums = {row["kind"]: row for row in rows}
+        for kind in {"parameters", "gradients", "optimizer state", "buffers"} & set(truth):
+            assert sums[kind]["told"] >= truth[kind]
+        names = {row["module"] for row in tables["modules"]["rows"] if row["kind"] == "parameters"}
+        assert {"cnn": "Sequential.3", "checkpointed": "Transformer.blocks.1.up", "adversarial": "Mlp.layers.2",
+                "generate": "ModuleList.0.0"}[model] in names
+
+
+@needs_torch
+def test_attaching_changes_nothing_of_what_a_program_computes(tidemark, tmp_path):
+    """Gradients of gradients, checkpoints inside and outside of a module, torch.func, an exception; no tensor stays."""
+    script = ROOT / "tests" / "targets" / "python" / "attached.py"
+    done = subprocess.run([tidemark, "record", "-q", "-o", tmp_path / "a.tide", torch_python(), script], timeout=300,
+                          capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert (done.returncode, done.stdout) == (0, "the same\n"), done.stderr
 
 
 @needs_torch

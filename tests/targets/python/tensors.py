@@ -1,8 +1,9 @@
-"""Models in PyTorch that say what each of their tensors is: tensors.py MODEL [STEPS]
+"""Models in PyTorch that say what each of their tensors is: tensors.py MODEL [STEPS [attach]]
 
 At named moments of the last steps it prints a line of JSON: {moment: {kind: bytes}}, by walking the objects of
 Python: parameters, their gradients, the state of optimizers, buffers, inputs, and what the graph has saved. Only
-storages that are recorded each count (LEAST bytes and more). tests/cli/test_tensors.py compares `decompose`.
+storages that are recorded each count (LEAST bytes and more). tests/cli/test_tensors.py compares `decompose`. With
+`attach` tidemark is told of them, too.
 """
 
 import json
@@ -15,6 +16,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 LEAST = 4096
+ATTACHED = "attach" in sys.argv[3:]
 torch.manual_seed(0)
 torch.set_num_threads(1)
 
@@ -49,6 +51,8 @@ class Told:
 
     def __init__(self, models, optimizers):
         self.models, self.optimizers = models, optimizers
+        if ATTACHED:
+            tidemark.torch.attach(*(m for m in models if isinstance(m, nn.Module)), *optimizers)
 
     def kinds(self, inputs=(), loss=None, cache=(), result=None, results=(), state=()):
         parameters = [p for m in self.models for p in (m.parameters() if isinstance(m, nn.Module) else m)]
