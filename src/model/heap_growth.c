@@ -89,6 +89,15 @@ static void change(void *context, const struct heap_change *c)
     }
 }
 
+/* Of a stack that nobody asks about, nothing is held. */
+static bool wants(void *context, const struct heap_process *p, uint64_t stack)
+{
+    const struct heap_growth *g = context;
+    uint32_t place = heap_stack_place(g->heap, stack);
+
+    return !p->execed && place && g->follows[place - 1];
+}
+
 static void take_phase(void *context, const struct trace_event *ev)
 {
     struct heap_growth *g = context;
@@ -112,7 +121,7 @@ void heap_growth_want(struct heap_growth *g, struct recorded *r, bool all)
         g->spans[i] = span_of(h, h->processes[i]);
         g->infos[i] = memory_zeroed((h->processes[i]->state->info_count + 1) * sizeof(uint32_t));
     }
-    heap_replay_add(h->replay, change, g, UINT64_MAX);
+    heap_replay_add_some(h->replay, change, wants, g, UINT64_MAX);
     recorded_take_again(r, take_phase, g, h->pass->to_ns);
 }
 

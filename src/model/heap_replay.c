@@ -46,12 +46,35 @@ static bool count(struct heap_replay *r, struct heap_change *c, uint64_t time_ns
     if (time_ns > r->heap->pass->to_ns)
         return false;
     c->time_ns = time_ns;
-    c->number = r->events[c->place - 1]++;
+    c->number = r->of[c->place - 1].events++;
     return true;
+}
+
+static bool is_wanted(const struct heap_replay *r, const struct heap_process *p, uint64_t stack)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!r->takers[i].wants || r->takers[i].wants(r->takers[i].context, p, stack))
+            return true;
+    return false;
+}
+
+/* By info: does anybody want to know what becomes of it? Of those that are not defined: no. */
+static const bool *wanted_of(struct heap_replay *r, const struct heap_process *p, uint32_t place)
+{
+    const struct heap_state *s = p->state;
+    bool **wanted = &r->of[place - 1].wanted;
+
+    if (*wanted)
+        return *wanted;
+    *wanted = memory_zeroed(s->info_count + 1);
+    for (size_t i = 1; i <= s->info_count; i++)
+        (*wanted)[i] = is_wanted(r, p, s->infos[i].stack);
+    return *wanted;
 }
 
 struct reading { /* of one record */
     struct heap_replay *replay;
+    const bool *wanted;
     struct heap_change change;
 };
 
@@ -62,11 +85,9 @@ static void take_portion(void *context, const struct batch_event *events, size_t
     const struct heap_state *s = c->process->state;
 
     for (const struct batch_event *e = events; e < events + n; e++) {
-        uint32_t place = heap_info_place(s, e->info);
+        uint32_t place = heap_info_known(s, e->info);
 
-        if (e + HEAP_AHEAD < events + n)
-            heap_info_soon(s, e[HEAP_AHEAD].info);
-        if (!count(r->replay, c, e->time_ns) || !place || place >= HEAP_PLACE_ELSEWHERE)
+        if (!count(r->replay, c, e->time_ns) || !r->wanted[place])
             continue;
         c->info = place;
         c->thread = e->thread;
@@ -87,6 +108,7 @@ static void take_batch(struct heap_replay *r, const struct trace_event *ev)
     if (!reading.change.process)
         return;
     reading.change.place = heap_place_of(r->heap, reading.change.process);
+    reading.wanted = wanted_of(r, reading.change.process, reading.change.place);
     batches_each(ev, take_portion, &reading);
 }
 
@@ -170,16 +192,23 @@ static void change_mapping(void *context, const struct mapping_change *m)
 bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *context,
                      uint64_t until_ns)
 {
+    return heap_replay_add_some(r, take, NULL, context, until_ns);
+}
+
+bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_replay_wants *wants,
+                          void *context, uint64_t until_ns)
+{
     if (!r->heap->any)
         return true;
     if (r->count == HEAP_REPLAY_TAKERS)
         return false;
     r->live.most = ALLOWED_THINGS(r->heap->frames->names->file_bytes);
-    if (!r->events)
-        r->events = memory_zeroed((r->heap->process_count + 1) * sizeof(*r->events));
+    if (!r->of)
+        r->of = memory_zeroed((r->heap->process_count + 1) * sizeof(*r->of));
     r->mappings.change = change_mapping;
     r->mappings.context = r;
     r->takers[r->count].take = take;
+    r->takers[r->count].wants = wants;
     r->takers[r->count++].context = context;
     r->until_ns = until_ns > r->until_ns ? until_ns : r->until_ns;
     return true;
@@ -199,6 +228,8 @@ void heap_replay_end(struct heap_replay *r)
 {
     heap_live_free(&r->live);
     mappings_free(&r->mappings);
-    free(r->events);
+    for (size_t i = 0; r->of && i < r->heap->process_count; i++)
+        free(r->of[i].wanted);
+    free(r->of);
     *r = (struct heap_replay){.heap = r->heap};
 }

@@ -29,16 +29,22 @@ struct heap_change {
 };
 
 typedef void heap_replay_take(void *context, const struct heap_change *c);
+/* Does it matter what becomes of blocks of a process and stack? The same whenever it is asked. */
+typedef bool heap_replay_wants(void *context, const struct heap_process *p, uint64_t stack);
 
 struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     struct heap *heap;
     struct {
         heap_replay_take *take;
+        heap_replay_wants *wants; /* NULL: everything */
         void *context;
     } takers[HEAP_REPLAY_TAKERS];
     int count;
     uint64_t until_ns; /* the last time that one of them wants to know of */
-    uint64_t *events;  /* by place: how many there were */
+    struct {
+        uint64_t events; /* how many there were */
+        bool *wanted;    /* by info: somebody wants them; NULL: not asked yet */
+    } * of;              /* by place */
     struct heap_live live;
     struct mappings mappings;
 };
@@ -49,6 +55,9 @@ void heap_replay_start(struct heap *h, struct arena *arena);
 /* Take all changes up to a time; false: there are too many who do. */
 bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *context,
                      uint64_t until_ns);
+/* The same, but of exact blocks those that it wants, and whatever others want. */
+bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_replay_wants *wants,
+                          void *context, uint64_t until_ns);
 
 /* When was it allocated that is freed? Between these, both included. */
 void heap_replay_born(const struct heap_change *c, uint64_t *from_ns, uint64_t *to_ns);

@@ -237,7 +237,7 @@ static void want_pools(struct line_sums *s)
         return;
     recorded_take_again(r, pools_take, &s->pools, to_ns ? to_ns + POOL_WINDOW_NS : UINT64_MAX);
     if (s->heap->exact && s->pools.processes.used)
-        heap_replay_add(s->heap->replay, pools_take_exact, &s->pools, UINT64_MAX);
+        heap_replay_add_some(s->heap->replay, pools_take_exact, pools_want, &s->pools, UINT64_MAX);
 }
 
 void line_sums_want(struct line_sums *s, struct recorded *r, const struct selection *o, bool series)

@@ -201,6 +201,14 @@ static void take_block(struct pools *p, const struct trace_event *ev)
                                        .stack = (uint32_t)stack});
 }
 
+bool pools_want(void *pools, const struct heap_process *process, uint64_t stack)
+{
+    const struct pools *p = pools;
+
+    (void)process;
+    return stack && (!pool_owner_has_line(p, stack) || blame_is_foreign(p->blame, stack));
+}
+
 /* The same for those that are known by their infos alone. */
 void pools_take_exact(void *pools, const struct heap_change *c)
 {
@@ -209,8 +217,7 @@ void pools_take_exact(void *pools, const struct heap_change *c)
     size_t group;
     bool is_new;
 
-    if (!c->info || !c->stack ||
-        (pool_owner_has_line(p, c->stack) && !blame_is_foreign(p->blame, c->stack)))
+    if (!c->info || !pools_want(p, c->process, c->stack))
         return;
     pool_groups_move(&p->groups, c, heap_together_events(p->heap, c->process));
     if (c->freed) {

@@ -23,6 +23,8 @@ void pools_start(struct pools *p, const struct blame *b, const struct cpu_time *
                  struct arena *a);
 void pools_take(void *pools, const struct trace_event *ev);
 void pools_take_exact(void *pools, const struct heap_change *c);
+/* Which of these it takes. */
+bool pools_want(void *pools, const struct heap_process *process, uint64_t stack);
 void pools_end(struct pools *p);
 void pools_free(struct pools *p);
 
