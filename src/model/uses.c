@@ -80,7 +80,7 @@ static struct use_point point_of(struct uses *u, uint32_t place, uint64_t time_n
 {
     const struct heap_replay *r = u->tensors->heap->replay;
 
-    return (struct use_point){tensors_now(u->tensors, place, time_ns), r->events[place - 1]};
+    return (struct use_point){tensors_now(u->tensors, place, time_ns), r->of[place - 1].events};
 }
 
 static uint32_t place_of_thread(const struct uses *u, uint64_t thread)
