@@ -53,9 +53,9 @@ static void say_held(struct findings *f, struct finding *one, const char *where,
     one->measure = "peak";
     one->look_at = "peak";
     one->title = arena_printf(a, "%s held %.0f %% of the peak", where, share);
-    one->evidence = arena_printf(a, "%s held %s%s of the %s that lived after %s%s", where, size,
-                                 h->sampled ? arena_printf(a, " (%s)", heap_basis(h, at)) : "", all,
-                                 when, clause);
+    one->evidence = arena_printf(
+        a, "%s held %s%s of the %s that lived after %s%s", where, size,
+        h->sampled ? arena_printf(a, " (%s)", heap_basis_brief(h, at)) : "", all, when, clause);
     one->advice =
         unused
             ? "Most of what was asked for is never touched, and costs addresses more than memory: ask for less."

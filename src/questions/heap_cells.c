@@ -132,6 +132,13 @@ const char *heap_basis(const struct heap *h, const struct heap_amount *a)
     return heap_lacking(h, with_looks(h, basis_of(h, a)));
 }
 
+const char *heap_basis_brief(const struct heap *h, const struct heap_amount *a)
+{
+    if (!h->sampled || !covered_whole(h->run))
+        return heap_basis(h, a);
+    return heap_lacking(h, with_looks(h, basis_of_both(h, a, "partly sampled")));
+}
+
 static const char *peak_basis_of(const struct heap *h)
 {
     if (h->sampled)
