@@ -10,6 +10,10 @@ import sys
 
 import pytest
 
+from running import PATIENCE, start
+
+FIXTURES = (start,)
+
 SAID = "blocks of 4.0 KiB and more were recorded exactly since libtorch_cpu.so was loaded, others sampled"
 
 
@@ -149,3 +153,34 @@ def test_tensors_of_pytorch_are_counted_to_the_byte(run, ask, tmp_path):
     rows = [r for r in ask(trace, "ops")["tables"]["ops"]["rows"] if r["op"] == "empty_memory_format"]
     assert sum(r["blocks"] for r in rows) == 300
     assert sum(r["allocated"] for r in rows) == sum(4 * (2000 + i) for i in range(300))
+
+
+LOADED = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+kept = [bytes(6000 + i) for i in range(500)]
+print("made", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_who_attaches_to_a_program_with_one_records_so_from_there(start, run, ask, library, tmp_path):
+    (tmp_path / "p.py").write_text(LOADED)
+    trace = tmp_path / "t.tide"
+    program = start("/usr/bin/python3", "-S", tmp_path / "p.py", library("libtorch_cpu.so"), tool=None)
+    program.out.find(rb"ready")
+    tool = start("attach", "-o", trace, str(program.pid))
+    tool.err.find(rb"recording process \d+")
+    program.stdin.write(b"\n")
+    program.stdin.flush()
+    program.out.find(rb"made")
+    assert run("detach", str(program.pid)).returncode == 0
+    assert tool.wait(PATIENCE) == 0
+    assert SAID.encode() in tool.err.rest()
+    rows = [r for r in ask(trace, "histogram")["tables"]["sizes"]["rows"] if r["from"] == 4096]
+    assert rows[0]["blocks"] >= 500
+    line = LOADED.split("\n").index("kept = [bytes(6000 + i) for i in range(500)]") + 1
+    held = [r for r in ask(trace, "lines")["tables"]["lines"]["rows"] if r["line"] == line and r["file"].endswith("p.py")]
+    assert held[0]["allocated"] >= sum(6000 + i for i in range(500))
