@@ -22,6 +22,7 @@ void findings_want_leaks(struct findings *f);
 void findings_of_memory(struct findings *f);
 void findings_of_leaks(struct findings *f);
 void findings_of_resident(struct findings *f);
+void findings_of_refused(struct findings *f);
 void findings_of_time(struct findings *f);    /* where lines are known */
 void findings_of_records(struct findings *f); /* what is odd about the recording itself */
 

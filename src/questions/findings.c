@@ -62,6 +62,7 @@ void findings_begin(struct findings *f, struct recorded *r)
 {
     *f = (struct findings){.recorded = r};
     recorded_listen(r, on_tick, f);
+    oom_begin(&f->oom, r);
 }
 
 void findings_again(struct findings *f)
@@ -156,6 +157,7 @@ void findings_read(struct findings *f, const struct line_sums *lines, struct ans
 {
     f->answer = a;
     f->lines = lines;
+    findings_of_refused(f);
     if (f->recorded->heap.any) {
         findings_of_memory(f);
         findings_of_resident(f);

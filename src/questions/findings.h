@@ -9,6 +9,7 @@
 #include "base/emit.h"
 #include "model/leak_rows.h"
 #include "model/line_sums.h"
+#include "model/oom.h"
 #include "page/page.h"
 #include "questions/resident_rest.h"
 #include "questions/table.h"
@@ -45,6 +46,7 @@ struct findings_held {
 struct findings { /* zeroed: not begun */
     struct recorded *recorded;
     struct leak_rows leaks;
+    struct oom oom;
     struct findings_held held;
     struct resident_rest rest; /* when most was resident */
     uint64_t before_ns;        /* the tick before */

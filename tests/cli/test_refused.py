@@ -97,6 +97,15 @@ def test_a_program_that_had_enough_is_said_to_have_had(refused, run):
     assert done.returncode == 0 and "Memory did not run out: no allocation was refused" in done.stdout
 
 
+def test_refused_memory_deserves_a_look_and_enough_of_it_does_not(refused, ask):
+    rows = ask(refused("each"), "findings")["tables"]["findings"]["rows"]
+    (row,) = [r for r in rows if r["kind"] == "refused"]
+    assert row["evidence"].startswith("6 allocations failed for lack of memory, the largest of 1.0 TiB in ask_each (")
+    assert row["look_at"] == "oom" and row["severity"] == 2  # the program went on
+    rows = ask(refused("well", "-f"), "findings")["tables"]["findings"]["rows"]
+    assert not [r for r in rows if r["kind"] in ("refused", "killed")]
+
+
 PYTHON = """
 import resource
 with open("/proc/self/statm") as f:
@@ -162,6 +171,8 @@ def test_a_kill_for_lack_of_memory_counts_before_all_others(ask, tmp_path):
     answer = ask(made(tmp_path, end=5, ended=True), "oom")
     assert facts(answer)["what"] == "the kernel killed a process for lack of memory"
     assert facts(answer)["live_heap"] == 4500000 and "asked_for" not in facts(answer)
+    rows = ask(made(tmp_path, end=5, ended=True), "findings")["tables"]["findings"]["rows"]
+    assert rows[0]["evidence"] == "the kernel killed python (100) for lack of memory"
 
 
 def test_another_moment_can_be_asked_for(ask, tmp_path):
