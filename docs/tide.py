@@ -63,6 +63,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     42: ("DESCRIBED", True, "thread address what name info", ""),
     43: ("ACCESS", True, "thread address bytes access_kind name", ""),
     44: ("POOL", True, "thread address bytes blocks used largest_free requested", ""),
+    45: ("WATCH", True, "thread address watch_kind name bytes stack", ""),
 }
 
 # The first number of a run of metrics, and their names.

@@ -35,6 +35,8 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*snapshot)(const char *name);
     void (*describe)(const void *block, const char *what, const char *name); /* from version 4 */
     void (*access)(const void *block, size_t bytes, unsigned int kind, const char *by);
+    void (*watch)(const void *block, size_t bytes, const char *name);
+    void (*unwatch)(const void *block);
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -191,6 +193,26 @@ static inline void tidemark_access(const void *block, size_t bytes, unsigned int
 
     if (api && api->version >= 4)
         api->access(block, bytes, kind, by);
+}
+
+/* Watch the content of memory: from now on it is looked at where spans begin and end, at steps and marks of
+ * any thread, and `tidemark report FILE watch` tells between which of them it has changed. Each look
+ * reads all of it. At most 64 blocks; end it before the memory is used for something else.
+ */
+static inline void tidemark_watch(const void *block, size_t bytes, const char *name)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 4)
+        api->watch(block, bytes, name);
+}
+
+static inline void tidemark_unwatch(const void *block)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 4)
+        api->unwatch(block);
 }
 
 /* For a program that lets itself be recorded while it runs. `tidemark attach --self-loading PID`

@@ -12,6 +12,7 @@ program.
     tidemark.describe(t, "kv cache")      what a tensor is for: `tidemark report FILE decompose`
     tidemark.torch.attach(model, opt)     the same of all that a model of PyTorch has
     tidemark.snapshot("warm")             a moment to ask for with `tidemark report FILE --at warm`
+    tidemark.watch(tensor, "weights")     who changes it: `tidemark report FILE watch`
     tidemark.pause(), tidemark.resume()   stop recording this process, and go on
     tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
     with tidemark.record("out.tide"): ... record this process itself, for as long
@@ -27,6 +28,7 @@ from ._describe import describe
 from ._label import label
 from ._recording import RecordingError, ToolNotFound, record
 from ._region import region
+from ._watch import watch
 
 __all__ = [
     "RecordingError",
@@ -44,6 +46,7 @@ __all__ = [
     "start",
     "step",
     "stop",
+    "watch",
 ]
 __version__ = "0.1.0"
 

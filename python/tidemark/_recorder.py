@@ -32,6 +32,8 @@ class Api(ctypes.Structure):
                 None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_char_p
             ),
         ),
+        ("watch", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)),
+        ("unwatch", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
     ]
 
 

@@ -135,6 +135,22 @@ static bool take_access(struct absorb *a, struct absorb_ring *r, const uint64_t 
     return true;
 }
 
+static bool take_watch(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    struct trace_watch fields = {r->thread, first >> 16, w[1] & 15, 0, w[1] >> 4, 0};
+
+    if (!a->store)
+        return true;
+    if (w[2] >> 32)
+        fields.name = absorb_string(a, r->process, (const char *)(w + 3), w[2] >> 32);
+    if (fields.watch_kind == TRACE_WATCH_CHANGED) {
+        fields.stack = stackmap_stack(&r->process->stacks, (uint32_t)fields.bytes);
+        fields.bytes = 0;
+    }
+    put_record(a, TRACE_WATCH, r->tick, &fields, 6);
+    return true;
+}
+
 static bool take_reach(struct absorb_ring *r, const uint64_t *where, uint64_t bytes)
 {
     if (bytes != 2 * sizeof(*where))
@@ -155,6 +171,8 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
     if ((first >> 5 & 0x7ff) == RING_MARK_ACCESS)
         return take_access(a, r, w, first);
+    if ((first >> 5 & 0x7ff) == RING_MARK_WATCH)
+        return take_watch(a, r, w, first);
     if (a->store)
         put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part, bytes,
                  first >> 16);

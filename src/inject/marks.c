@@ -6,6 +6,8 @@
 #include "inject/ranges.h"
 #include "inject/record.h"
 #include "inject/sys.h"
+#include "inject/unwind.h"
+#include "inject/watched.h"
 #include "tidemark.h"
 
 #include <errno.h>
@@ -27,9 +29,10 @@ struct said { /* a mark */
     uint64_t value, address;
     const char *text;
     size_t first, bytes; /* of the text: its first part, and all of it */
+    bool stacked;        /* its value gets the stack as well */
 };
 
-static void put_said(const struct said *s, uintptr_t frame)
+static void put_said(const struct said *s, struct caller c)
 {
     int kept = errno;
     struct thread *t;
@@ -37,8 +40,10 @@ static void put_said(const struct said *s, uintptr_t frame)
     bool step = s->mark == RING_MARK_STEP;
 
     local.quiet = 1;
-    t = process_recorded() ? record_enter(frame) : NULL;
+    t = process_recorded() ? record_enter(c.sp) : NULL;
     if (t) {
+        if (s->stacked)
+            words[0] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 4;
         if (t->labels_untold)
             context_tell(t);
         buffer_moment(t);
@@ -55,43 +60,91 @@ static void put_said(const struct said *s, uintptr_t frame)
 }
 
 static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
-                     size_t bytes, uintptr_t frame)
+                     size_t bytes, struct caller c)
 {
-    const struct said s = {mark, value, 0, text, first, bytes};
+    const struct said s = {mark, value, 0, text, first, bytes, false};
 
-    put_said(&s, frame);
+    put_said(&s, c);
 }
 
-static void put(enum ring_mark mark, uint64_t value, const char *name, uintptr_t frame)
+/* ---- memory that is watched ---- */
+
+static void tell_watched(void *context, enum watched_kind kind, const struct watched *w)
+{
+    const struct caller *c = context;
+    size_t bytes = strnlen(w->name, WATCHED_NAME_MOST);
+    bool changed = kind == WATCHED_CHANGED;
+    const struct said s = {.mark = RING_MARK_WATCH,
+                           .value = (changed ? 0 : (uint64_t)w->bytes << 4) | kind,
+                           .address = w->address,
+                           .text = w->name,
+                           .first = bytes,
+                           .bytes = bytes,
+                           .stacked = changed};
+
+    put_said(&s, *c);
+}
+
+/* Before what the program says is told: what has changed belongs to what it was in until now. */
+static void look(struct caller c)
+{
+    if (unlikely(watched_any()))
+        watched_look(tell_watched, &c);
+}
+
+static void on_watch(const void *block, size_t bytes, const char *name)
+{
+    struct caller c = CALLER();
+
+    if (!watched_add(block, bytes, name, tell_watched, &c)) {
+        struct watched none = {(uintptr_t)block, bytes, 0, ""};
+
+        memcpy(none.name, name ? name : "", name ? strnlen(name, WATCHED_NAME_MOST - 1) : 0);
+        tell_watched(&c, WATCHED_GONE, &none);
+    }
+}
+
+static void on_unwatch(const void *block)
+{
+    struct caller c = CALLER();
+
+    look(c);
+    watched_remove(block, tell_watched, &c);
+}
+
+/* ---- what is said ---- */
+
+static void put(enum ring_mark mark, uint64_t value, const char *name, struct caller c)
 {
     size_t bytes = name ? strnlen(name, RING_TEXT_MOST) : 0;
 
-    put_text(mark, value, name, bytes, bytes, frame);
+    look(c);
+    put_text(mark, value, name, bytes, bytes, c);
 }
 
 static void on_mark(const char *name, uint64_t value)
 {
-    put(RING_MARK_MOMENT, value, name, CALLER().sp);
+    put(RING_MARK_MOMENT, value, name, CALLER());
 }
 
 static void on_step(const char *name, uint64_t number)
 {
-    put(RING_MARK_STEP, number, name, CALLER().sp);
+    put(RING_MARK_STEP, number, name, CALLER());
 }
 
 static void on_begin(const char *name)
 {
-    put(RING_MARK_BEGIN, 0, name, CALLER().sp);
+    put(RING_MARK_BEGIN, 0, name, CALLER());
 }
 
 static void on_finish(void)
 {
-    put(RING_MARK_FINISH, 0, NULL, CALLER().sp);
+    put(RING_MARK_FINISH, 0, NULL, CALLER());
 }
 
 void marks_open(uint64_t region, const char *name)
 {
-    put(RING_MARK_BEGIN, region, name, CALLER().sp);
+    put(RING_MARK_BEGIN, region, name, CALLER());
 }
 
 static uint64_t on_open(const char *name)
@@ -99,13 +152,13 @@ static uint64_t on_open(const char *name)
     static _Atomic uint64_t opened;
     uint64_t region = atomic_fetch_add(&opened, 1) + 1;
 
-    put(RING_MARK_BEGIN, region, name, CALLER().sp);
+    put(RING_MARK_BEGIN, region, name, CALLER());
     return region;
 }
 
 static void on_close(uint64_t region)
 {
-    put(RING_MARK_FINISH, region, NULL, CALLER().sp);
+    put(RING_MARK_FINISH, region, NULL, CALLER());
 }
 
 static void on_profiled(const char *file, uint64_t line, const char *function)
@@ -116,7 +169,7 @@ static void on_profiled(const char *file, uint64_t line, const char *function)
 
     memcpy(both, file, first);
     memcpy(both + first, function, second);
-    put_text(RING_MARK_PROFILED, line, both, first, first + second, CALLER().sp);
+    put_text(RING_MARK_PROFILED, line, both, first, first + second, CALLER());
 }
 
 static void on_label(const char *key, const char *value)
@@ -128,7 +181,7 @@ static void on_label(const char *key, const char *value)
     memcpy(both, key, first);
     if (second)
         memcpy(both + first, value, second);
-    put_text(RING_MARK_LABEL, value != NULL, both, first, first + second, CALLER().sp);
+    put_text(RING_MARK_LABEL, value != NULL, both, first, first + second, CALLER());
 }
 
 static void on_alloc(const void *p, size_t size)
@@ -145,19 +198,19 @@ static void on_free(const void *p)
 
 static void on_pause(void)
 {
-    put(RING_MARK_PAUSE, 0, "pause", CALLER().sp);
+    put(RING_MARK_PAUSE, 0, "pause", CALLER());
     process_pause(true);
 }
 
 static void on_resume(void)
 {
     process_pause(false);
-    put(RING_MARK_RESUME, 0, "resume", CALLER().sp);
+    put(RING_MARK_RESUME, 0, "resume", CALLER());
 }
 
 static void on_snapshot(const char *name)
 {
-    put(RING_MARK_SNAPSHOT, 0, name ? name : "snapshot", CALLER().sp);
+    put(RING_MARK_SNAPSHOT, 0, name ? name : "snapshot", CALLER());
 }
 
 static void on_describe(const void *block, const char *what, const char *name)
@@ -174,7 +227,7 @@ static void on_describe(const void *block, const char *what, const char *name)
     memcpy(both, what, first);
     if (second)
         memcpy(both + first, name, second);
-    put_said(&s, CALLER().sp);
+    put_said(&s, CALLER());
 }
 
 static void on_access(const void *block, size_t size, unsigned int kind, const char *by)
@@ -187,7 +240,7 @@ static void on_access(const void *block, size_t size, unsigned int kind, const c
                            .first = bytes,
                            .bytes = bytes};
 
-    put_said(&s, CALLER().sp);
+    put_said(&s, CALLER());
 }
 
 EXPORT const struct tidemark_api tidemark_api = {
@@ -207,6 +260,8 @@ EXPORT const struct tidemark_api tidemark_api = {
     .snapshot = on_snapshot,
     .describe = on_describe,
     .access = on_access,
+    .watch = on_watch,
+    .unwatch = on_unwatch,
 };
 
 /* The same for ourselves: no name to be looked up when the library is loaded. */

@@ -97,9 +97,11 @@ static const char *const names[] = {
 };
 
 static const char *const beginnings[] = {
-    "operator new",         "std::allocator<",          "std::allocator_traits<",
-    "__gnu_cxx::new_alloc", "std::__new_allocator<",    "alloc::raw_vec::",
-    "std::_Vector_base<",   "<alloc::alloc::Global as", "hashbrown::raw::alloc",
+    "operator new",           "std::allocator<",
+    "std::allocator_traits<", "__gnu_cxx::new_alloc",
+    "std::__new_allocator<",  "alloc::raw_vec::",
+    "std::_Vector_base<",     "<alloc::alloc::Global as",
+    "hashbrown::raw::alloc",  "tidemark_", /* of include/tidemark.h, in the program */
 };
 
 /* Inside containers and the like: of C++, of Rust. */

@@ -80,6 +80,7 @@ struct question {
     X(steps)                                                                                       \
     X(regions)                                                                                     \
     X(oom)                                                                                         \
+    X(watch)                                                                                       \
     X(spaces)                                                                                      \
     X(resident)                                                                                    \
     X(processes)                                                                                   \

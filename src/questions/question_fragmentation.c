@@ -178,7 +178,7 @@ static const char *basis_of(const struct asked *q, const struct asking *s)
 
     if (s->told.count)
         return "exact: as the imported file has it";
-    if (names_find(&q->recorded->names, TRACE_OF_RUN, FACT_IMPORTED))
+    if (names_find(q->recorded->run.names, TRACE_OF_RUN, FACT_IMPORTED))
         return "segments exact; the imported file does not tell where blocks are";
     if (!h->sampled)
         return "segments exact; where blocks are was not kept: record with --exact=4K";

@@ -111,13 +111,14 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(LAUNCHES, 41, 1, 7, NONE)   /* work that was handed to a device */                           \
     X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
     X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */                              \
-    X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */
+    X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */\
+    X(WATCH, 45, 1, 6, NONE)      /* memory whose content is watched */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_POOL
+        TRACE_KIND_LAST = TRACE_WATCH
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -185,6 +186,7 @@ struct trace_launches { uint64_t thread, stack, call, count, given, read, writte
 struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
 struct trace_access { uint64_t thread, address, bytes, access_kind, name; };
 struct trace_pool { uint64_t thread, address, bytes, blocks, used, largest_free, requested; };
+struct trace_watch { uint64_t thread, address, watch_kind, name, bytes, stack; };
 
 #define TRACE_FIELDS_MOST 8
 // clang-format on
@@ -251,6 +253,13 @@ enum trace_access_kind {
     TRACE_ACCESS_WRITE = 2,
     TRACE_ACCESS_ALL = 4,
     TRACE_ACCESS_SOME = 8,
+};
+
+enum trace_watch_kind {
+    TRACE_WATCH_BEGAN = 1,
+    TRACE_WATCH_CHANGED = 2, /* since the look before, at the last region, step or mark */
+    TRACE_WATCH_ENDED = 3,
+    TRACE_WATCH_GONE = 4, /* it cannot be read */
 };
 
 enum trace_cause { /* of a WAIT */

@@ -60,6 +60,7 @@ struct trace_event {
         struct trace_space space;
         struct trace_access access;
         struct trace_pool pool;
+        struct trace_watch watch;
         struct trace_space_alloc space_alloc;
         struct trace_space_free space_free;
         struct trace_space_failed space_failed;

@@ -200,8 +200,10 @@ enum ring_mark {
     RING_MARK_REACH, /* this process waits: what does nothing point to? text: where its stack stands, and
                         its thread pointer */
     RING_MARK_DESCRIBED, /* address: of a block; text: what it is for, and its name */
-    RING_MARK_ACCESS /* address: of the memory; value: its bytes << 4 | enum trace_access_kind; text:
+    RING_MARK_ACCESS, /* address: of the memory; value: its bytes << 4 | enum trace_access_kind; text:
                         the operator or kernel */
+    RING_MARK_WATCH   /* address; value: of what changed its stack, else its bytes << 4 | enum
+                       trace_watch_kind; text: its name */
 };
 
 /* Bits of a frame in a STACK, above the address. */

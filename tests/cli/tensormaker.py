@@ -10,6 +10,7 @@
     [OP  ]                       an operator begins; the innermost one ends
     <NAME  >NAME                 the operator (or nobody) reads it, writes it
     (  )                         from here on all accesses are told; no longer
+    @NAME  *NAME  /NAME          it is watched; it has changed; it is watched no longer
 
 Births, deaths and marks are a millisecond apart. Their stacks are those that PyTorch has.
 """
@@ -120,6 +121,10 @@ class Maker:
             self.regions += 1
             self.ops.append((self.regions, word[1:]))
             self.event(tm.REGION, 1, self.regions, self.text(word[1:]), 0)
+        elif word[0] in "@*/":
+            kind = "@*/".index(word[0]) + 1
+            size = self.sizes[word[1:]] if kind == 1 else 0
+            self.event(tm.WATCH, 1, self.live[word[1:]][-1], kind, self.text(word[1:]), size, 0)
         elif word in "()":
             self.event(tm.ACCESS, 1, 0, 0, 4 if word == "(" else 8, 0)
         else:
@@ -142,7 +147,7 @@ class Maker:
         elif word == "|":
             self.steps += 1
             self.event(tm.MARK, 1, 1, self.text("step"), self.steps, self.steps)
-        elif word[0] in "[]<>()":
+        elif word[0] in "[]<>()@*/":
             self.operate(word)
         else:
             self.bear(word)

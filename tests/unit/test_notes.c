@@ -114,6 +114,29 @@ static void test_accesses(void)
     drop();
 }
 
+static void test_watched(void)
+{
+    struct trace_event ev;
+
+    make();
+    CHECK_EQ(note(first_word(RING_MARK, RING_MARK_WATCH, 0x7f0012345678),
+                  MORE(4096 << 4 | TRACE_WATCH_BEGAN, 1ull << 32 | 1), "w"),
+             4);
+    CHECK_EQ(note(first_word(RING_MARK, RING_MARK_WATCH, 0x7f0012345678),
+                  MORE(77 << 4 | TRACE_WATCH_CHANGED, 1ull << 32 | 1), "w"),
+             4);
+    open_trace();
+    next(TRACE_WATCH, &ev);
+    CHECK_EQ(ev.watch.address, 0x7f0012345678);
+    CHECK_EQ(ev.watch.bytes, 4096);
+    CHECK_EQ(ev.watch.watch_kind, TRACE_WATCH_BEGAN);
+    next(TRACE_WATCH, &ev);
+    CHECK_EQ(ev.watch.watch_kind, TRACE_WATCH_CHANGED);
+    CHECK_EQ(ev.watch.bytes, 0);
+    CHECK_EQ(ev.watch.stack, 0); /* of a stack that was not told */
+    drop();
+}
+
 static void test_threads(void)
 {
     struct trace_event ev;
@@ -271,6 +294,7 @@ int main(void)
         {"an unmap that failed after it was told is undone", test_unmaps_that_were_told_already},
         {"marks, labels and functions to show", test_marks},
         {"who read and wrote memory", test_accesses},
+        {"what became of watched memory", test_watched},
         {"regions nest, and end with their thread", test_regions},
         {"samples have weights", test_samples},
         {"nonsense is no record", test_nonsense},

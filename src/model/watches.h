@@ -1,0 +1,50 @@
+/* watches - memory whose content was watched (WATCH), and who changed it: a pure function over the records of a trace.
+ *
+ * A look finds that it has changed since the look before; both are where the program said something. So a change
+ * belongs to the innermost region of the thread that looked, if one is open there, and happened after what was
+ * said before. Whether an operator has declared the write is known where it tells its accesses.
+ */
+#ifndef MODEL_WATCHES_H
+#define MODEL_WATCHES_H
+
+#include "model/threads.h"
+
+enum watch_declared { WATCH_UNKNOWN, WATCH_DECLARED, WATCH_UNDECLARED };
+
+enum watch_since { WATCH_SINCE_NOTHING, WATCH_SINCE_BEGIN, WATCH_SINCE_END, WATCH_SINCE_MARK };
+
+struct watch_block {
+    uint64_t process, address, bytes, name;
+    uint64_t from_ns, to_ns; /* to_ns UINT64_MAX: to the end */
+    bool gone;               /* it could not be read any more */
+    uint64_t changes;
+    size_t first; /* the place of the first one */
+};
+
+struct watch_change {
+    size_t block;
+    uint64_t time_ns, thread, stack;
+    uint64_t by; /* a region's name; 0: in none */
+    enum watch_since since;
+    uint64_t since_name;
+    enum watch_declared declared;
+};
+
+struct watches { /* zeroed but for its threads: empty */
+    struct threads *threads;
+    struct watch_block *blocks;
+    size_t block_count, block_room;
+    struct watch_change *changes;
+    size_t change_count, change_room;
+    struct watch_process *processes;
+    size_t process_count, process_room;
+    struct intmap places;         /* of processes: 1 + place */
+    struct watch_region *regions; /* that are open */
+    size_t region_count, region_room;
+    uint64_t left_out;
+};
+
+void watches_take(void *watches, const struct trace_event *ev);
+void watches_free(struct watches *w);
+
+#endif
