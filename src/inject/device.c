@@ -59,8 +59,9 @@ static size_t append(char *to, size_t at, const char *text)
 _Static_assert(NAME_MOST + SYS_DIGITS + DEVICE_TEXT <= SPACE_TEXT_MOST, "a name and a call");
 
 /* The name of the space, then of the call; how long the first is. */
-static size_t put_names(char *to, const struct event *e, size_t *all)
+static size_t put_names(char *to, const void *context, size_t *all)
 {
+    const struct event *e = context;
     const struct device_vendor *v = e->vendor;
     char number[SYS_DIGITS];
     size_t at = append(to, 0, e->kind == 0 ? v->device : e->kind == 1 ? v->pinned : v->shared);
@@ -76,18 +77,17 @@ static size_t put_names(char *to, const struct event *e, size_t *all)
 
 static void put(const struct event *e, struct caller c)
 {
-    char text[SPACE_TEXT_MOST];
-    struct space_told told = {.what = e->what,
-                              .class = e->vendor->number << RING_SPACE_CLASS_BITS | e->call->class,
-                              .handle = e->handle,
-                              .bytes = e->bytes,
-                              .owner = e->owner,
-                              .when = e->when,
-                              .kind = e->kind,
-                              .text = text};
+    const struct space_told told = {.what = e->what,
+                                    .class = e->vendor->number << RING_SPACE_CLASS_BITS |
+                                             e->call->class,
+                                    .handle = e->handle,
+                                    .bytes = e->bytes,
+                                    .owner = e->owner,
+                                    .when = e->when,
+                                    .kind = e->kind,
+                                    .name = put_names,
+                                    .context = e};
 
-    if (e->what == RING_SPACE_ALLOC || e->what == RING_SPACE_FAILED)
-        told.first = put_names(text, e, &told.bytes_of_text);
     space_tell(&told, c);
 }
 

@@ -76,21 +76,32 @@ static unsigned int class_of(enum pool_source s, unsigned int class)
     return (FIRST_VENDOR + s) << RING_SPACE_CLASS_BITS | class;
 }
 
+struct named {
+    const char *prefix, *pool, *call;
+};
+
+static size_t put_names(char *to, const void *context, size_t *all)
+{
+    const struct named *n = context;
+    size_t first = append(to, append(to, 0, n->prefix, NAME_MOST), n->pool, NAME_MOST + SYS_DIGITS);
+
+    *all = append(to, first, n->call, NAME_MOST);
+    return first;
+}
+
 static void tell_fresh(enum pool_source s, unsigned int class, const char *pool, uint64_t handle,
                        uint64_t owner, uint64_t bytes, struct caller c)
 {
-    char text[SPACE_TEXT_MOST];
-    size_t first = append(text, 0, class == HEAP ? "reserved:" : "pool:", 9);
-    struct space_told told = {.what = RING_SPACE_ALLOC,
-                              .class = class_of(s, class),
-                              .handle = handle,
-                              .bytes = bytes,
-                              .owner = owner,
-                              .kind = class == HEAP ? KIND_RESERVED : KIND_POOL,
-                              .text = text};
+    const struct named n = {class == HEAP ? "reserved:" : "pool:", pool, calls[s][class]};
+    const struct space_told told = {.what = RING_SPACE_ALLOC,
+                                    .class = class_of(s, class),
+                                    .handle = handle,
+                                    .bytes = bytes,
+                                    .owner = owner,
+                                    .kind = class == HEAP ? KIND_RESERVED : KIND_POOL,
+                                    .name = put_names,
+                                    .context = &n};
 
-    told.first = append(text, first, pool, NAME_MOST + SYS_DIGITS);
-    told.bytes_of_text = append(text, told.first, calls[s][class], NAME_MOST);
     if (handle && bytes)
         space_tell(&told, c);
 }

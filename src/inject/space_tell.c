@@ -41,15 +41,18 @@ void space_tell(const struct space_told *e, struct caller c)
 {
     int kept = errno;
     struct thread *t = enter(is_fresh(e), c.sp);
-    size_t all = is_fresh(e) ? e->bytes_of_text : 0;
+    char text[SPACE_TEXT_MOST];
+    size_t all = 0, first = 0;
     uint64_t words[6] = {e->handle, e->bytes, e->kind, e->when, e->owner, 0};
 
     if (t) {
-        if (is_fresh(e))
+        if (is_fresh(e)) {
             words[2] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
+            first = e->name(text, e->context, &all);
+        }
         words[3] = words[3] ? words[3] : space_now();
-        words[5] = (uint64_t)all << 32 | (all ? e->first : 0);
-        buffer_put(t, buffer_word(RING_SPACE, e->class << 3 | e->what, 0), words, 6, e->text, all);
+        words[5] = (uint64_t)all << 32 | first;
+        buffer_put(t, buffer_word(RING_SPACE, e->class << 3 | e->what, 0), words, 6, text, all);
         record_leave();
         local.quiet = 0;
     }

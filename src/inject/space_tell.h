@@ -12,9 +12,11 @@ struct space_told {
     uint64_t handle, bytes, owner;
     uint64_t when; /* 0: now */
     uint8_t kind;  /* of its space */
-    /* Of an allocation, or one that failed: the name of the space, then of the call. */
-    const char *text;
-    size_t first, bytes_of_text;
+    /* Of an allocation, or one that failed: write the name of the space, then of the call, to where there is room for
+     * SPACE_TEXT_MOST; how many bytes the first has, and both. Called only if it is told.
+     */
+    size_t (*name)(char *to, const void *context, size_t *all);
+    const void *context;
 };
 
 /* errno stays as it is. */

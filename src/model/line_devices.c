@@ -100,7 +100,7 @@ static void take_sample(struct line_devices *d, const struct trace_event *ev)
     }
     if (use)
         return;
-    b->span_ns = b->last_ns ? ev->time_ns - b->last_ns : 0;
+    b->span_ns = b->last_ns && ev->time_ns > b->last_ns ? ev->time_ns - b->last_ns : 0;
     b->last_ns = ev->time_ns;
 }
 

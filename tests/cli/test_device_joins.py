@@ -34,6 +34,7 @@ def recorded(run, build, tmp_path, world):
             return {name: t.get("rows", t.get("values")) for name, t in tables.items()}
 
         ask.text = lambda *question: run("report", trace, *question).stdout
+        ask.scalene = lambda: json.loads(run("report", trace, "-f", "scalene").stdout)
         return ask
 
     return call
@@ -104,6 +105,9 @@ def test_lines_have_time_launches_and_memory_of_devices_with_their_basis(recorde
     assert "by launches" in tables["facts"]["device_time_basis"]
     assert tables["facts"]["device_memory_basis"].startswith("exact")
     assert "device" in ask.text("lines")
+    said = ask.scalene()
+    scalene = {line["lineno"]: line for file in said["files"].values() for line in file["lines"]}
+    assert said["gpu"] and scalene[16]["n_gpu_percent"] > 50 and scalene[10]["n_gpu_peak_memory_mb"] == 7
 
 
 def test_lines_without_a_device_have_no_such_columns(recorded, tmp_path):
