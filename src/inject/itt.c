@@ -44,7 +44,7 @@ struct itt_domain {
 };
 
 /* oneDNN tells of each primitive that it runs, to whoever listens for the program's own tasks: these are no
- * parts of the program. Its calls end where they are made, by a domain that is not enabled.
+ * parts of the program. Its domain is not enabled, so that most of its calls end where they are made.
  */
 static bool is_library(const char *name)
 {
@@ -77,35 +77,46 @@ static const struct ranges_name *string_handle_create(const char *text)
     return ranges_name(text);
 }
 
-static void task_begin(const void *domain, struct itt_id id, struct itt_id parent,
+/* A domain that was made before we were asked is the caller's own, and enabled. */
+static bool is_heard(const struct itt_domain *d)
+{
+    return !d || (d->enabled && !is_library(d->name));
+}
+
+static void task_begin(const struct itt_domain *domain, struct itt_id id, struct itt_id parent,
                        const struct ranges_name *name)
 {
-    (void)domain, (void)id, (void)parent;
-    ranges_push(name ? name->text : NULL);
+    (void)id, (void)parent;
+    if (is_heard(domain))
+        ranges_push(name ? name->text : NULL);
 }
 
-static void task_end(const void *domain)
+static void task_end(const struct itt_domain *domain)
 {
-    (void)domain;
-    ranges_pop();
+    if (is_heard(domain))
+        ranges_pop();
 }
 
-static void marker(const void *domain, struct itt_id id, const struct ranges_name *name, int scope)
+static void marker(const struct itt_domain *domain, struct itt_id id,
+                   const struct ranges_name *name, int scope)
 {
-    (void)domain, (void)id, (void)scope;
-    ranges_mark(name ? name->text : NULL, 0);
+    (void)id, (void)scope;
+    if (is_heard(domain))
+        ranges_mark(name ? name->text : NULL, 0);
 }
 
-static void frame_begin(const void *domain, const struct itt_id *id)
+static void frame_begin(const struct itt_domain *domain, const struct itt_id *id)
 {
-    (void)domain, (void)id;
-    ranges_push("frame");
+    (void)id;
+    if (is_heard(domain))
+        ranges_push("frame");
 }
 
-static void frame_end(const void *domain, const struct itt_id *id)
+static void frame_end(const struct itt_domain *domain, const struct itt_id *id)
 {
-    (void)domain, (void)id;
-    ranges_pop();
+    (void)id;
+    if (is_heard(domain))
+        ranges_pop();
 }
 
 static const struct {

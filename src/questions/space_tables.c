@@ -216,7 +216,7 @@ static void add_spaces(struct space_tables *s, const struct selection *o, struct
         s->rows[i] = fill_space(s, o, s->spaces.list[i].number, c);
         s->rows[i].space = &s->spaces.list[i];
     }
-    t->note = "Each is memory of its own: they are not added up. --space NAME asks about one.";
+    t->note = "They are not added up: --space NAME asks about one.";
 }
 
 static const char *site_of(const struct space_tables *s, struct answer *a, uint64_t stack)
