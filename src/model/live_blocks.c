@@ -63,7 +63,7 @@ static void take_birth(struct live_blocks *l, const struct heap_change *c)
 /* The one that was born last of those whose age and size fit; where none does, the last of all. */
 static uint32_t *find_dead(struct live_blocks *l, const struct heap_change *c, uint32_t *first)
 {
-    uint64_t from_ns = c->born_ns, to_ns = c->born_ns;
+    uint64_t from_ns = c->born_ns, to_ns = from_ns;
     uint32_t *at = first;
 
     if (c->info)
