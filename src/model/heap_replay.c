@@ -58,25 +58,35 @@ static bool is_wanted(const struct heap_replay *r, const struct heap_process *p,
     return false;
 }
 
-/* By info: does anybody want to know what becomes of it? Of those that are not defined: no. */
-static const bool *wanted_of(struct heap_replay *r, const struct heap_process *p, uint32_t place)
+/* Those that are not defined nobody wants. */
+static const struct heap_replay_info *infos_of(struct heap_replay *r, const struct heap_process *p,
+                                               uint32_t place)
 {
     const struct heap_state *s = p->state;
-    bool **wanted = &r->of[place - 1].wanted;
+    struct heap_replay_info **infos = &r->of[place - 1].infos;
 
-    if (*wanted)
-        return *wanted;
-    *wanted = memory_zeroed(s->info_count + 1);
+    if (*infos)
+        return *infos;
+    *infos = memory_zeroed((s->info_count + 1) * sizeof(**infos));
     for (size_t i = 1; i <= s->info_count; i++)
-        (*wanted)[i] = is_wanted(r, p, s->infos[i].stack);
-    return *wanted;
+        if (s->infos[i].defined)
+            (*infos)[i] = (struct heap_replay_info){s->infos[i].bytes, s->infos[i].stack,
+                                                    is_wanted(r, p, s->infos[i].stack)};
+    return *infos;
 }
 
 struct reading { /* of one record */
     struct heap_replay *replay;
-    const bool *wanted;
+    const struct heap_replay_info *infos;
     struct heap_change change;
 };
+
+static inline uint32_t place_of(const struct heap_state *s, uint64_t number)
+{
+    if (s->places)
+        return heap_info_known(s, number);
+    return number <= s->info_count ? (uint32_t)number : 0;
+}
 
 static void take_portion(void *context, const struct batch_event *events, size_t n)
 {
@@ -85,14 +95,16 @@ static void take_portion(void *context, const struct batch_event *events, size_t
     const struct heap_state *s = c->process->state;
 
     for (const struct batch_event *e = events; e < events + n; e++) {
-        uint32_t place = heap_info_known(s, e->info);
+        const struct heap_replay_info *info = &r->infos[place_of(s, e->info)];
 
-        if (!count(r->replay, c, e->time_ns) || !r->wanted[place])
+        if (e + HEAP_AHEAD < events + n)
+            __builtin_prefetch(&r->infos[place_of(s, e[HEAP_AHEAD].info)]);
+        if (!count(r->replay, c, e->time_ns) || !info->wanted)
             continue;
-        c->info = place;
+        c->info = (uint64_t)(info - r->infos);
         c->thread = e->thread;
-        c->stack = s->infos[place].stack;
-        c->bytes = s->infos[place].bytes;
+        c->stack = info->stack;
+        c->bytes = info->bytes;
         c->freed = e->op == BATCH_FREE;
         c->revived = e->op == BATCH_UNFREE;
         c->lived = e->lived;
@@ -108,7 +120,7 @@ static void take_batch(struct heap_replay *r, const struct trace_event *ev)
     if (!reading.change.process)
         return;
     reading.change.place = heap_place_of(r->heap, reading.change.process);
-    reading.wanted = wanted_of(r, reading.change.process, reading.change.place);
+    reading.infos = infos_of(r, reading.change.process, reading.change.place);
     batches_each(ev, take_portion, &reading);
 }
 
@@ -229,7 +241,7 @@ void heap_replay_end(struct heap_replay *r)
     heap_live_free(&r->live);
     mappings_free(&r->mappings);
     for (size_t i = 0; r->of && i < r->heap->process_count; i++)
-        free(r->of[i].wanted);
+        free(r->of[i].infos);
     free(r->of);
     *r = (struct heap_replay){.heap = r->heap};
 }

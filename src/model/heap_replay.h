@@ -32,6 +32,12 @@ typedef void heap_replay_take(void *context, const struct heap_change *c);
 /* Does it matter what becomes of blocks of a process and stack? The same whenever it is asked. */
 typedef bool heap_replay_wants(void *context, const struct heap_process *p, uint64_t stack);
 
+struct heap_replay_info { /* what is asked for each event, close together */
+    uint64_t bytes;
+    uint32_t stack;
+    bool wanted; /* by somebody */
+};
+
 struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     struct heap *heap;
     struct {
@@ -43,8 +49,8 @@ struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     uint64_t until_ns; /* the last time that one of them wants to know of */
     struct {
         uint64_t events; /* how many there were */
-        bool *wanted;    /* by info: somebody wants them; NULL: not asked yet */
-    } * of;              /* by place */
+        struct heap_replay_info *infos; /* by place of the info; NULL: not known yet */
+    } * of;                             /* by place */
     struct heap_live live;
     struct mappings mappings;
 };
