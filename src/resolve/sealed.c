@@ -113,7 +113,7 @@ static const unsigned char *page_at(struct sealed *p, size_t page)
 
     if (p->loaded[page])
         return p->loaded[page];
-    bytes = memory_zeroed(size);
+    bytes = memory_resize(NULL, size);
     if (read_at(p->fd, bytes, size, p->body + (uint64_t)page * PAGE) &&
         checksum(bytes, size, page) == p->checks[page])
         return p->loaded[page] = bytes;
