@@ -4,6 +4,7 @@
 #include "model/heap_edges.h"
 
 #include "base/memory.h"
+#include "model/heap_edges_pass.h"
 #include "model/heap_pass.h"
 
 #include <stdlib.h>
@@ -16,138 +17,12 @@
 #define OWN_MOST 64
 #define OWN_LEAST 0.02 /* of the peak of all */
 
-struct own { /* of one process */
-    uint64_t live, most, after, time_ns, total;
-    uint32_t *blocks; /* by info: alive */
-    size_t room;
-};
-
-struct heap_edges_pass {
-    struct heap_segments coarse,
-        fine; /* fine: where a stretch is told finer; it ends at each part, too */
-    int part, fine_part, bin;
-    uint64_t total, after, now_ns;
-    struct own *own; /* by place */
-    size_t own_room;
-    int named, regions, fine_named;
-    uint64_t step_ns, fine_step_ns; /* when the last step was an edge */
-    bool binned;                    /* this bin has a value */
-    bool moved;
-    uint64_t next_ns; /* up to there neither part nor bin end */
-};
-
-/* ---- time goes on ---- */
-
-static struct heap_edge here(const struct heap_edges_pass *s, uint64_t time_ns)
-{
-    return (struct heap_edge){.after = s->after, .time_ns = time_ns, .bytes = s->total};
-}
-
-/* So many equal parts of a stretch: where the first `part` of them end. */
-static uint64_t end_of(uint64_t from_ns, uint64_t to_ns, int part, int parts)
-{
-    return from_ns + (uint64_t)((unsigned __int128)(to_ns - from_ns) * (unsigned int)part /
-                                (unsigned int)parts);
-}
-
-static uint64_t part_end(const struct heap_edges *g)
-{
-    return g->pass->part < HEAP_EDGES_PARTS - 1
-             ? end_of(0, g->last_ns, g->pass->part + 1, HEAP_EDGES_PARTS)
-             : UINT64_MAX;
-}
-
-static uint64_t fine_end(const struct heap_edges *g)
-{
-    return g->finer && g->pass->fine_part <= HEAP_EDGES_PARTS
-             ? end_of(g->from_ns, g->to_ns, g->pass->fine_part, HEAP_EDGES_PARTS)
-             : UINT64_MAX;
-}
-
-static uint64_t bin_end(const struct heap_edges *g)
-{
-    return g->pass->bin < HEAP_EDGES_BINS
-             ? end_of(g->from_ns, g->to_ns, g->pass->bin + 1, HEAP_EDGES_BINS)
-             : UINT64_MAX;
-}
-
-static void fill_bin(struct heap_edges *g)
-{
-    struct heap_edges_pass *s = g->pass;
-
-    if (!s->binned)
-        g->high[s->bin] = g->low[s->bin] = s->total;
-    s->binned = true;
-}
-
-static void move_bins(struct heap_edges *g, uint64_t time_ns)
-{
-    struct heap_edges_pass *s = g->pass;
-
-    if (time_ns < g->from_ns)
-        return;
-    for (; time_ns > bin_end(g); s->bin++, s->binned = false)
-        fill_bin(g);
-    if (s->bin < HEAP_EDGES_BINS)
-        fill_bin(g);
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* A part ends; one in which nothing happened has its middle. */
-static void end_part(struct heap_edges *g, struct heap_segments *c, uint64_t end_ns,
-                     uint64_t span_ns)
-{
-    struct heap_edges_pass *s = g->pass;
-    struct heap_edge middle = here(s, later(end_ns - span_ns / (2 * HEAP_EDGES_PARTS), s->now_ns));
-
-    heap_segments_end(c, &middle);
-}
-
-/* Those of a stretch that is told finer. They end where the others do, too, so that the lowest
- * moment of each of those is one of theirs.
- */
-static void move_fine(struct heap_edges *g, uint64_t time_ns)
-{
-    struct heap_edges_pass *s = g->pass;
-
-    for (; time_ns > fine_end(g); s->fine_part++) {
-        if (s->fine_part)
-            end_part(g, &s->fine, fine_end(g), g->to_ns - g->from_ns);
-        else
-            heap_segments_end(&s->fine, NULL);
-    }
-}
-
-static void move_to(struct heap_edges *g, uint64_t time_ns)
-{
-    struct heap_edges_pass *s = g->pass;
-
-    if (time_ns > s->next_ns || !s->moved) {
-        move_bins(g, time_ns);
-        for (; time_ns > part_end(g); s->part++) {
-            move_fine(g, part_end(g));
-            end_part(g, &s->coarse, part_end(g), g->last_ns);
-            heap_segments_end(&s->fine, NULL);
-            s->now_ns = later(s->now_ns, part_end(g));
-        }
-        move_fine(g, time_ns);
-        s->moved = true;
-        s->next_ns = part_end(g) < fine_end(g) ? part_end(g) : fine_end(g);
-        s->next_ns = bin_end(g) < s->next_ns ? bin_end(g) : s->next_ns;
-        if (time_ns < g->from_ns && g->from_ns - 1 < s->next_ns)
-            s->next_ns = g->from_ns - 1;
-    }
-    s->now_ns = later(s->now_ns, time_ns);
-}
+/* ---- levels ---- */
 
 static void note_level(struct heap_edges *g)
 {
     struct heap_edges_pass *s = g->pass;
-    struct heap_edge now = here(s, s->now_ns);
+    struct heap_edge now = heap_edges_here(s, s->now_ns);
 
     if (s->binned) {
         g->high[s->bin] = s->total > g->high[s->bin] ? s->total : g->high[s->bin];
@@ -160,13 +35,13 @@ static void note_level(struct heap_edges *g)
 
 /* ---- events ---- */
 
-static struct own *own_of(struct heap_edges_pass *s, uint32_t place)
+static struct heap_edges_own *own_of(struct heap_edges_pass *s, uint32_t place)
 {
     memory_fit_zeroed(s->own, s->own_room, (size_t)place + 1);
     return &s->own[place];
 }
 
-static void change(struct heap_edges *g, struct own *p, uint64_t more, uint64_t less)
+static void change(struct heap_edges *g, struct heap_edges_own *p, uint64_t more, uint64_t less)
 {
     struct heap_edges_pass *s = g->pass;
 
@@ -181,7 +56,7 @@ static void change(struct heap_edges *g, struct own *p, uint64_t more, uint64_t 
     }
 }
 
-static void die(struct heap_edges *g, struct own *p)
+static void die(struct heap_edges *g, struct heap_edges_own *p)
 {
     if (p->room)
         memset(p->blocks, 0, p->room * sizeof(*p->blocks));
@@ -213,14 +88,14 @@ static struct band band_of(const struct heap_edges *g)
 }
 
 /* Does a block of that size come and go with nothing to be noted? Most do, one after the other. */
-static inline bool is_brief(const struct band *b, uint64_t total, const struct own *p,
+static inline bool is_brief(const struct band *b, uint64_t total, const struct heap_edges_own *p,
                             uint64_t bytes)
 {
     return total >= b->low && total + bytes <= b->high && p->live + bytes <= p->most;
 }
 
 /* What one event of a known size changes; false: it frees what does not live. */
-static inline bool count_block(struct own *p, uint32_t info, enum batch_op op)
+static inline bool count_block(struct heap_edges_own *p, uint32_t info, enum batch_op op)
 {
     if (info >= p->room)
         memory_fit_zeroed(p->blocks, p->room, (size_t)info + 1);
@@ -230,7 +105,8 @@ static inline bool count_block(struct own *p, uint32_t info, enum batch_op op)
     return true;
 }
 
-static void take_run(struct heap_edges *g, struct own *p, const struct heap_order_event *e)
+static void take_run(struct heap_edges *g, struct heap_edges_own *p,
+                     const struct heap_order_event *e)
 {
     struct heap_edges_pass *s = g->pass;
     const struct heap_state *state = e->process->state;
@@ -306,7 +182,7 @@ static bool is_fine_named(struct heap_edges *g, const struct trace_event *ev)
 static void take_noted(struct heap_edges *g, const struct trace_event *ev)
 {
     struct heap_edges_pass *s = g->pass;
-    struct heap_edge now = here(s, s->now_ns);
+    struct heap_edge now = heap_edges_here(s, s->now_ns);
     bool named = is_named(g, ev), fine = g->finer && !named && is_fine_named(g, ev);
 
     s->named += named;
@@ -320,9 +196,9 @@ static void take_noted(struct heap_edges *g, const struct trace_event *ev)
 static void take(void *context, const struct heap_order_event *e)
 {
     struct heap_edges *g = context;
-    struct own *p = e->place ? own_of(g->pass, e->place) : NULL;
+    struct heap_edges_own *p = e->place ? own_of(g->pass, e->place) : NULL;
 
-    move_to(g, e->time_ns);
+    heap_edges_move(g, e->time_ns);
     if (e->kind == HEAP_ORDER_NOTED) {
         take_noted(g, e->record);
         return;
@@ -366,7 +242,7 @@ void heap_edges_record(void *edges, const struct trace_event *ev)
 
 static int by_most(const void *left, const void *right)
 {
-    const struct own *a = left, *b = right;
+    const struct heap_edges_own *a = left, *b = right;
 
     return a->most < b->most ? 1 : a->most > b->most ? -1 : 0;
 }
@@ -383,7 +259,7 @@ static void add_own(struct heap_edges_pass *s)
         own += s->own[i].most > 0;
     memory_sort(s->own, s->own_room, sizeof(*s->own), by_most);
     for (size_t i = 0; own > 1 && i < s->own_room && count < OWN_MOST; i++) {
-        const struct own *p = &s->own[i];
+        const struct heap_edges_own *p = &s->own[i];
         struct heap_edge e = {p->after, p->time_ns, p->total, HEAP_EDGE_OWN};
 
         if ((double)p->most <= (double)most * OWN_LEAST)
@@ -415,13 +291,13 @@ static void end_cuts(struct heap_edges *g)
     struct heap_edges_pass *s = g->pass;
     struct heap_edge last;
 
-    move_to(g, g->last_ns);
-    last = here(s, s->now_ns);
+    heap_edges_move(g, g->last_ns);
+    last = heap_edges_here(s, s->now_ns);
     heap_segments_named(&s->coarse, &last);
     if (g->finer)
         heap_segments_named(&s->fine, &last);
     for (; s->bin < HEAP_EDGES_BINS; s->bin++, s->binned = false)
-        fill_bin(g);
+        heap_edges_fill_bin(g);
 }
 
 void heap_edges_end(struct heap_edges *g)

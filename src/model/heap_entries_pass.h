@@ -16,7 +16,7 @@ struct heap_entries_slot { /* of an info */
     bool owned;
 };
 
-struct heap_entries_slots { /* of a process */
+struct heap_entries_slots {       /* of a process */
     struct heap_entries_slot *of; /* by info */
     size_t room;
     struct heap_freed freed;

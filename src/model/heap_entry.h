@@ -23,7 +23,7 @@ struct heap_entry {
 struct heap_entry_log { /* zeroed: empty */
     struct heap_entry *list;
     size_t count, room;
-    size_t merged; /* those that were left by the last merge */
+    size_t merged;                      /* those that were left by the last merge */
     uint32_t recent[HEAP_ENTRY_RECENT]; /* by their key: 1 + where one was put; 0: nowhere */
 };
 

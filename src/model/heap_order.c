@@ -293,9 +293,8 @@ static struct heap_source *source_of(struct heap_order *o, uint32_t place)
     return o->of[place];
 }
 
-/* Ends of processes may be told in any order, and before what happened earlier: each is a source of
- * its own. As many as wait: a limit by what is known at that moment would be another in each pass.
- */
+/* Ends of processes are told in any order, and early: each is a source of its own. A limit by what
+ * is known at that moment would be another in each pass. */
 static struct heap_source *source_of_end(void)
 {
     struct heap_source *s = memory_zeroed(sizeof(*s));
@@ -310,33 +309,26 @@ static void push(struct heap_order *o, struct heap_source *s, const struct trace
         enqueue(o, s);
 }
 
-/* What a process did is in its own source, in the order of the trace; NULL: of nobody. */
+/* What a process did is in its own source, in the order of the trace; NULL: it is not wanted. */
 static struct heap_source *source_of_record(struct heap_order *o, const struct trace_event *ev)
 {
-    const struct heap_process *p = NULL;
+    const struct heap_process *p;
 
-    if (ev->kind == TRACE_PROCESS_END)
-        return source_of_end();
-    if (heap_source_rank(ev) != HEAP_RANK_EVENT)
-        return source_of(o, 0);
-    p = ev->kind == TRACE_BATCH ? heap_process_of(o->heap, ev->batch.process)
-                                : heap_process_of_thread(o->heap, ev->alloc.thread);
-    return p ? source_of(o, heap_place_of(o->heap, p)) : NULL;
-}
-
-static bool is_wanted(const struct trace_event *ev)
-{
     switch (ev->kind) {
     case TRACE_BATCH:
     case TRACE_ALLOC:
     case TRACE_FREE:
+        p = ev->kind == TRACE_BATCH ? heap_process_of(o->heap, ev->batch.process)
+                                    : heap_process_of_thread(o->heap, ev->alloc.thread);
+        return p ? source_of(o, heap_place_of(o->heap, p)) : NULL;
     case TRACE_PROCESS_END:
+        return source_of_end();
     case TRACE_REGION:
     case TRACE_REGION_END:
     case TRACE_MARK:
-        return true;
+        return source_of(o, 0);
     default:
-        return false;
+        return NULL;
     }
 }
 
@@ -366,15 +358,13 @@ static void take_mapping(struct heap_order *o, const struct trace_event *ev)
 void heap_order_record(void *order, const struct trace_event *ev)
 {
     struct heap_order *o = order;
-    struct heap_source *s;
+    struct heap_source *s = source_of_record(o, ev);
 
     o->live.most = ALLOWED_THINGS(o->heap->frames->names->file_bytes);
     take_mapping(o, ev);
-    if (!is_wanted(ev))
+    if (!s)
         return;
-    s = source_of_record(o, ev);
-    if (s)
-        push(o, s, ev);
+    push(o, s, ev);
     if (ev->time_ns > TRACE_BATCH_SPAN_MOST)
         hand_until(o, ev->time_ns - TRACE_BATCH_SPAN_MOST);
     while (o->queued && o->waiting.bytes > WAITING_MOST)

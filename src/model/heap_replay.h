@@ -48,7 +48,7 @@ struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     int count;
     uint64_t until_ns; /* the last time that one of them wants to know of */
     struct {
-        uint64_t events; /* how many there were */
+        uint64_t events;                /* how many there were */
         struct heap_replay_info *infos; /* by place of the info; NULL: not known yet */
     } * of;                             /* by place */
     struct heap_live live;

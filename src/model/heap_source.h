@@ -29,7 +29,7 @@ struct heap_source {
     enum heap_rank rank;
     uint64_t order; /* and in doubt the one whose record comes first */
     uint32_t place;
-    bool once; /* it goes with its only record */
+    bool once;                  /* it goes with its only record */
     struct batch_reader reader; /* of the first, where it is open */
     bool open;
     size_t count, at;            /* of the portion: */
