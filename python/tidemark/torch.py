@@ -13,7 +13,6 @@ import threading
 
 from . import _recorder
 from ._accesses import accesses  # noqa: F401
-from ._describe import address
 
 _LEAST = 1024  # bytes: smaller tensors are hardly ever recorded each, and telling them would cost as much
 _KEPT = b"kept for gradients"
@@ -39,13 +38,20 @@ class _Telling:
     # ---- telling
 
     def _tell(self, tensor, what, name):
-        at = address(tensor)
-        if at and tensor.untyped_storage().nbytes() >= _LEAST and _recorder.api:
+        try:
+            storage = tensor.untyped_storage()
+            at = storage.data_ptr()
+        except (RuntimeError, NotImplementedError):  # it has no memory: sparse, fake, not made yet
+            return
+        if at and storage.nbytes() >= _LEAST and _recorder.api:
             _recorder.api.describe(at, what, name)
 
     def _tell_new(self, key, tensor, what, name):
         """Only if it is not where it was: most tensors of a model stay for ever."""
-        at = address(tensor)
+        try:
+            at = tensor.data_ptr()
+        except (RuntimeError, NotImplementedError):
+            return
         if self._told.get(key) != at:
             self._told[key] = at
             self._tell(tensor, what, name)
@@ -53,27 +59,31 @@ class _Telling:
     # ---- models
 
     def add_model(self, model, name):
+        owned = []  # (what a module has, which of it, its kind, the module's path): by name, as it may be replaced
         for path, module in model.named_modules():
             path = _recorder.text(f"{name}.{path}" if path else name)
             self._handles += [
                 module.register_forward_pre_hook(functools.partial(self._enter, path)),
                 module.register_forward_hook(self._leave, always_call=True),
             ]
+            owned += [(module._parameters, key, b"parameters", path) for key in module._parameters]
+            owned += [(module._buffers, key, b"buffers", path) for key in module._buffers]
             for parameter in module.parameters(recurse=False):
                 self._names[id(parameter)] = path
         self._handles.append(model.register_forward_pre_hook(
-            functools.partial(self._begin, model), prepend=True, with_kwargs=True))
-        self._tell_model(model)
+            functools.partial(self._begin, owned), prepend=True, with_kwargs=True))
+        self._tell_owned(owned)
         self._watch_gradients(model.parameters())
 
     def _tell_parameters(self, parameters):
         for parameter in parameters:
             self._tell_new(id(parameter), parameter, b"parameters", self._names.get(id(parameter)))
 
-    def _tell_model(self, model):
-        self._tell_parameters(model.parameters())
-        for path, buffer in model.named_buffers():
-            self._tell_new((id(model), path), buffer, b"buffers", None)
+    def _tell_owned(self, owned):
+        for things, key, what, path in owned:
+            tensor = things.get(key)
+            if tensor is not None:
+                self._tell_new((id(things), key), tensor, what, path)
 
     def _watch_gradients(self, parameters):
         for parameter in parameters:
@@ -85,8 +95,8 @@ class _Telling:
         if parameter.grad is not None:
             self._tell(parameter.grad, b"gradients", self._names.get(id(parameter)))
 
-    def _begin(self, model, _module, args, kwargs):
-        self._tell_model(model)  # it may have been moved, or filled lazily
+    def _begin(self, owned, _module, args, kwargs):
+        self._tell_owned(owned)  # it may have been moved, or filled lazily
         for tensor in _tensors((args, kwargs)):
             if tensor.grad_fn is None:
                 self._tell(tensor, b"inputs", None)

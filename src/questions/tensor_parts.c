@@ -193,7 +193,7 @@ void tensor_parts_sum(struct tensor_parts *p, struct asked *q, struct tensor_sta
         struct heap_amount all = heap_stack_at(h, stack);
         uint64_t first;
 
-        if (intmap_get(&held.firsts, stack->number, &first))
+        if (held.groups && intmap_get(&held.firsts, stack->number, &first))
             split(p, &all, &held, first);
         else
             add(p, &rest, &all);

@@ -85,12 +85,15 @@ def line_of(name, mark):
     return found[0]
 
 
-NO_TORCH = "there is no PyTorch: 'tools/setup torch' installs it, or TIDEMARK_TORCH names a Python that has it"
+NO_TORCH = ("real models take too long with sanitizers" if os.environ.get("TIDEMARK_SANITIZED") else
+            "there is no PyTorch: 'tools/setup torch' installs it, or TIDEMARK_TORCH names a Python that has it")
 
 
 @functools.lru_cache(maxsize=None)
 def torch_python():
-    """An interpreter that has PyTorch: $TIDEMARK_TORCH, or that of tools/setup; None: there is none."""
+    """An interpreter that has PyTorch: $TIDEMARK_TORCH, or that of tools/setup; None: there is none, or no time for it."""
+    if os.environ.get("TIDEMARK_SANITIZED"):
+        return None
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     ask = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
     for python in (os.environ.get("TIDEMARK_TORCH"), *sorted(cache.glob("tidemark/torch-*/bin/python"), reverse=True)):
