@@ -356,7 +356,7 @@ def test_a_model_that_is_attached_is_told_as_it_is(run, recorded, model):
 def test_attaching_changes_nothing_of_what_a_program_computes(tidemark, tmp_path):
     """Gradients of gradients, checkpoints inside and outside of a module, torch.func, an exception; no tensor stays."""
     script = ROOT / "tests" / "targets" / "python" / "attached.py"
-    done = subprocess.run([tidemark, "record", "-q", "-o", tmp_path / "a.tide", torch_python(), script], timeout=300,
+    done = subprocess.run([tidemark, "record", "-q", "--no-names", "-o", tmp_path / "a.tide", torch_python(), script], timeout=300,
                           capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     assert (done.returncode, done.stdout) == (0, "the same\n"), done.stderr
 
