@@ -290,3 +290,30 @@ else:
     assert [(r["address"], names[r["what"]], names.get(r["name"]) or None) for r in records
             if r["kind"] == "DESCRIBED"] == [
         (0x5000, "inputs", None), (0x6000, "kv cache", "layers.0"), (0x7000, "kv cache", "layers.0")]
+
+
+@pytest.mark.parametrize("how", ["--exact", "--exact=4K"])
+def test_what_is_described_is_found_in_every_way_of_recording(told, how):
+    """Where blocks have no addresses in the trace, by what they have in common: size and stack."""
+    records = told("""
+import ctypes, tidemark
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+
+class Tensor:
+    def __init__(self, at):
+        self.data_ptr = lambda: at
+    def untyped_storage(self):
+        return self
+
+tidemark.describe(Tensor(libc.malloc(123457)), "kv cache")
+""", how)
+    described = [r for r in records if r["kind"] == "DESCRIBED"]
+    assert len(described) == 1
+    if how == "--exact":
+        sizes = {info: size for r in records if r["kind"] == "INFOS" for info, size, *_ in r["infos"]}
+        assert sizes[described[0]["info"]] == 123457
+    else:
+        made = [r for r in records if r["kind"] == "ALLOC" and r["address"] == described[0]["address"]]
+        assert made[-1]["bytes"] == 123457 and described[0]["info"] == 0
