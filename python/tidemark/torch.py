@@ -12,7 +12,9 @@ import functools
 import threading
 
 from . import _recorder
-from ._accesses import accesses  # noqa: F401
+from ._accesses import accesses
+
+__all__ = ["accesses", "attach"]
 
 _LEAST = 1024  # bytes: smaller tensors are hardly ever recorded each, and telling them would cost as much
 _KEPT = b"kept for gradients"
