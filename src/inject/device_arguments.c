@@ -32,11 +32,7 @@ static struct lookup kernels; /* struct kernel */
 
 void arguments_object(uint64_t object, uint64_t bytes, unsigned int may)
 {
-    struct lookup_entry *entry;
-    uint32_t number;
-
-    if (lookup_claim_entry(&objects, object, &number, &entry) != LOOKUP_FULL)
-        atomic_store(&entry->value, bytes << 2 | may);
+    lookup_set(&objects, object, bytes << 2 | may);
 }
 
 void arguments_object_gone(uint64_t object)

@@ -135,6 +135,15 @@ bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value)
     return entry;
 }
 
+void lookup_set(struct lookup *t, uint64_t key, uint64_t value)
+{
+    struct lookup_entry *entry;
+    uint32_t number;
+
+    if (key > 1 && lookup_claim_entry(t, key, &number, &entry) != LOOKUP_FULL)
+        atomic_store(&entry->value, value);
+}
+
 void lookup_put(struct lookup *t, uint64_t key, uint64_t value)
 {
     struct lookup_entry *entry;

@@ -34,6 +34,9 @@ enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *n
 /* False: it was not there; *value: what it had. */
 bool lookup_remove(struct lookup *t, uint64_t key, uint64_t *value);
 
+/* The value of a key, be it new or not; keys below 2 are none. Who looks meanwhile may see the old one, or 0. */
+void lookup_set(struct lookup *t, uint64_t key, uint64_t value);
+
 /* The same set used as a map: a value stands before its key can be found. No removal then. */
 bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value);
 void lookup_put(struct lookup *t, uint64_t key, uint64_t value);

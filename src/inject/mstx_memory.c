@@ -45,15 +45,6 @@ static struct lookup domains; /* handle -> its name */
 static struct lookup handles; /* of a region, by somebody else -> its address */
 static _Atomic bool unheard;  /* no tool gives handles */
 
-static void keep(struct lookup *l, uint64_t key, uint64_t value)
-{
-    struct lookup_entry *entry;
-    uint32_t number;
-
-    if (key > 1 && lookup_claim_entry(l, key, &number, &entry) != LOOKUP_FULL)
-        atomic_store(&entry->value, value);
-}
-
 static const char *domain_name(uintptr_t domain)
 {
     uint64_t name;
@@ -68,7 +59,7 @@ uintptr_t mstx_domain(const uintptr_t *a, uintptr_t result, struct caller c)
 
     (void)c;
     if (name)
-        keep(&domains, domain, (uintptr_t)name->text);
+        lookup_set(&domains, domain, (uintptr_t)name->text);
     return domain;
 }
 
@@ -104,7 +95,7 @@ uintptr_t mstx_regions(const uintptr_t *a, uintptr_t result, struct caller c)
             continue;
         if (atomic_load(&unheard))
             r->handles[i] = address;
-        keep(&handles, r->handles[i], address);
+        lookup_set(&handles, r->handles[i], address);
     }
     return result;
 }

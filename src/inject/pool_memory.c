@@ -23,15 +23,6 @@ static const char *const calls[POOL_SOURCES][CALL_COUNT] = {
 static struct lookup heaps[POOL_SOURCES];   /* -> the name of its pool; 0: it is none */
 static struct lookup regions[POOL_SOURCES]; /* address -> its heap */
 
-static void keep(struct lookup *l, uint64_t key, uint64_t value)
-{
-    struct lookup_entry *entry;
-    uint32_t number;
-
-    if (key > 1 && lookup_claim_entry(l, key, &number, &entry) != LOOKUP_FULL)
-        atomic_store(&entry->value, value);
-}
-
 /* ---- names ---- */
 
 static size_t append(char *to, size_t at, const char *text, size_t most)
@@ -122,13 +113,13 @@ void pool_heap(enum pool_source s, uint64_t heap, const char *name, uint32_t dev
 {
     const char *pool = pool_name(s, name, device);
 
-    keep(&heaps[s], heap, (uintptr_t)pool);
+    lookup_set(&heaps[s], heap, (uintptr_t)pool);
     tell_fresh(s, HEAP, pool, heap, 0, bytes, c);
 }
 
 void pool_heap_other(enum pool_source s, uint64_t heap)
 {
-    keep(&heaps[s], heap, 0);
+    lookup_set(&heaps[s], heap, 0);
 }
 
 void pool_heap_reset(enum pool_source s, uint64_t heap, bool gone, struct caller c)
@@ -149,7 +140,7 @@ void pool_region(enum pool_source s, uint64_t heap, const char *name, uint64_t a
 
     if (heap > 1 && lookup_get(&heaps[s], heap, &pool) && !pool)
         return;
-    keep(&regions[s], address, heap);
+    lookup_set(&regions[s], address, heap);
     tell_fresh(s, REGION, name_of_heap(s, heap, name), address, heap, bytes, c);
 }
 
