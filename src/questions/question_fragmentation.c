@@ -254,10 +254,7 @@ static int run(struct asked *q, struct err *err)
     struct tensors_moment m = tensor_moment(h, HEAP_AT_PEAK);
     struct table *facts = answer_facts(q->answer, "facts");
 
-    if (q->options->space)
-        return err_set(err, "pools of devices are known in imported snapshots alone: ask without "
-                            "--space");
-    if (heap_begin(h, q->answer, facts)) {
+    if (!q->options->space && heap_begin(h, q->answer, facts)) {
         reserves_find(&s->found, &s->mapped, &s->tensors.tensors, &m);
         put_facts(q, s, facts, &m);
         put_tables(q, s->told.count ? &s->told : &s->found);
@@ -266,6 +263,9 @@ static int run(struct asked *q, struct err *err)
     reserves_free(&s->told);
     reserves_free(&s->found);
     tensor_end(&s->tensors);
+    if (q->options->space)
+        return err_set(err, "pools of devices are known in imported snapshots alone: ask without "
+                            "--space");
     return 0;
 }
 

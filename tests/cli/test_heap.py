@@ -384,6 +384,7 @@ def test_what_is_missing_is_said_first(ask, question):
         "pauses": 0,
         "late": 0,
         "exact_from": None,
+        "exact_since": None,
         "lost_events": 12,
         "lost_parts": False,
         "at_least": True,
