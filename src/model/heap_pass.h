@@ -210,7 +210,7 @@ static inline uint32_t heap_info_known(const struct heap_state *s, uint64_t numb
 #define HEAP_AHEAD 12
 static inline void heap_info_soon(const struct heap_state *s, uint64_t number)
 {
-    if (s->places || number > s->info_count)
+    if (s->places || !number || number > s->info_count)
         return;
     __builtin_prefetch(&s->infos[number], 1);         /* it begins in one line of the cache, */
     __builtin_prefetch(&s->infos[number].last_ns, 1); /* and ends in another */

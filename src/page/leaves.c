@@ -64,14 +64,20 @@ static struct entries renumbered(const struct entries *from, const uint32_t *num
 
 /* ---- what is small ---- */
 
+/* Sums of a hostile trace may go round. */
+static void add(int64_t *to, uint64_t bytes)
+{
+    *to = (int64_t)((uint64_t)*to + bytes);
+}
+
 /* What an entry changes: when it is born, and when it dies. */
 static void add_change(const struct heap_entry *e, const struct leaves_cells *cells,
                        int64_t *change)
 {
     int death = (int)HEAP_ENTRY_DEATH(e->death);
 
-    change[cells->of[e->birth]] += e->bytes;
-    change[death < cells->count ? cells->of[death] : cells->edges] -= e->bytes;
+    add(&change[cells->of[e->birth]], (uint64_t)e->bytes);
+    add(&change[death < cells->count ? cells->of[death] : cells->edges], 0 - (uint64_t)e->bytes);
 }
 
 /* The most that each leaf has at an edge: of its own entries, in their order. */
@@ -87,7 +93,7 @@ static void add_most(const struct entries *e, const struct leaves_cells *cells, 
             continue;
         }
         for (int k = 0; first < e->count && k <= cells->edges; k++) {
-            live += change[k];
+            add(&live, (uint64_t)change[k]);
             most = live > most && k < cells->edges ? live : most;
             change[k] = 0;
         }
