@@ -77,7 +77,7 @@ static const char *value_text(char out[TEXT_SIZE], double value, enum table_unit
         snprintf(out, TEXT_SIZE, "%.0f %%", value);
         return out;
     }
-    text_size(out, (uint64_t)value);
+    text_size(out, text_rounded(value));
     zero = strstr(out, ".0 "); /* steps are powers of two */
     if (zero)
         memmove(zero, zero + 2, strlen(zero + 2) + 1);
