@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,8 +94,8 @@ static double spread_of(const struct heap_process *p)
 /* The variance goes down with the number of samples that are left, not with its square. */
 static void reduce(struct heap_amount *a, double part, double spread)
 {
-    a->bytes = (uint64_t)((double)a->bytes * part + 0.5);
-    a->milliblocks = (uint64_t)((double)a->milliblocks * part + 0.5);
+    a->bytes = text_rounded((double)a->bytes * part);
+    a->milliblocks = text_rounded((double)a->milliblocks * part);
     a->variance *= part * spread;
     a->of_blocks *= part * spread;
 }

@@ -142,6 +142,14 @@ static void add_time(struct line_sums *s)
     free(all);
 }
 
+/* Never more than all of it, however large. */
+static uint64_t share_of(uint64_t whole, double share)
+{
+    double part = (double)whole * share;
+
+    return part < (double)whole ? (uint64_t)part : whole;
+}
+
 /* The part of an amount, which becomes less by it. */
 static struct heap_amount take_part(struct heap_amount *from, uint64_t part, uint64_t whole)
 {
@@ -149,8 +157,7 @@ static struct heap_amount take_part(struct heap_amount *from, uint64_t part, uin
     struct heap_amount out = *from;
 
     if (part < whole)
-        out = (struct heap_amount){(uint64_t)((double)from->bytes * share),
-                                   (uint64_t)((double)from->milliblocks * share),
+        out = (struct heap_amount){share_of(from->bytes, share), share_of(from->milliblocks, share),
                                    from->variance * share, from->of_blocks * share};
     from->bytes -= out.bytes;
     from->milliblocks -= out.milliblocks;
