@@ -11,7 +11,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("TIDEMARK_BUILD", "build")).resolve()
-# What the tool keeps from one recording to the next is not the business of who runs the tests.
+# What the tool keeps from one recording to the next is not the business of who runs the tests; what `tools/setup`
+# has put there is (pythons.py).
+os.environ.setdefault("TIDEMARK_CACHES", os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache"))
 os.environ["XDG_CACHE_HOME"] = str(BUILD / "tests" / "cache")
 
 

@@ -94,9 +94,12 @@ def torch_python():
     """An interpreter that has PyTorch: $TIDEMARK_TORCH, or that of tools/setup; None: there is none, or no time for it."""
     if os.environ.get("TIDEMARK_SANITIZED"):
         return None
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    cache = pathlib.Path(os.environ["TIDEMARK_CACHES"])
     ask = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
     for python in (os.environ.get("TIDEMARK_TORCH"), *sorted(cache.glob("tidemark/torch-*/bin/python"), reverse=True)):
         if python and subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0:
             return str(python)
     return None
+
+
+needs_torch = pytest.mark.skipif(not torch_python(), reason=NO_TORCH)

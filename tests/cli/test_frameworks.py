@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from pythons import needs_torch, torch_python
 from running import PATIENCE, start
 
 FIXTURES = (start,)
@@ -147,11 +148,11 @@ kept = [torch.ones(2000 + i) for i in range(300)]   # 4 bytes each
 """
 
 
-@pytest.mark.skipif(not os.environ.get("TIDEMARK_TORCH"), reason="TIDEMARK_TORCH names no Python that has PyTorch")
+@needs_torch
 def test_tensors_of_pytorch_are_counted_to_the_byte(run, ask, tmp_path):
     (tmp_path / "t.py").write_text(TENSORS)
     trace = tmp_path / "t.tide"
-    done = run("record", "--no-cpu", "-o", trace, os.environ["TIDEMARK_TORCH"], tmp_path / "t.py", timeout=120)
+    done = run("record", "--no-cpu", "-o", trace, torch_python(), tmp_path / "t.py", timeout=120)
     assert done.returncode == 0 and SAID in done.stderr
     rows = [r for r in ask(trace, "ops")["tables"]["ops"]["rows"] if r["op"] == "empty_memory_format"]
     assert sum(r["blocks"] for r in rows) == 300

@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 import tensormaker
+from pythons import needs_torch, torch_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -207,11 +208,11 @@ with tidemark.torch.accesses():
 """
 
 
-@pytest.mark.skipif("TIDEMARK_TORCH" not in os.environ, reason="TIDEMARK_TORCH names no interpreter with PyTorch")
+@needs_torch
 def test_what_operators_of_pytorch_read_and_write(run, tmp_path):
     script, trace = tmp_path / "p.py", tmp_path / "t.tide"
     script.write_text(TORCH, encoding="utf-8")
-    done = run("record", "-q", "--exact=4K", "-o", trace, os.environ["TIDEMARK_TORCH"], script,
+    done = run("record", "-q", "--exact=4K", "-o", trace, torch_python(), script,
                env=os.environ | {"PYTHONPATH": str(ROOT / "python")}, timeout=600)
     assert done.returncode == 0, done.stderr
     done = run("report", trace, "inefficient", "-f", "json", "--limit", "100")

@@ -7,6 +7,7 @@ import os
 import pytest
 
 import tensormaker as tm
+from pythons import needs_torch, torch_python
 
 TIB, MIB = 1 << 40, 1 << 20
 
@@ -206,11 +207,11 @@ except (RuntimeError, MemoryError):
 """
 
 
-@pytest.mark.skipif(not os.environ.get("TIDEMARK_TORCH"), reason="TIDEMARK_TORCH names no Python that has PyTorch")
+@needs_torch
 def test_a_model_that_does_not_fit_is_told_by_operator_and_kind(run, ask, tmp_path):
     (tmp_path / "p.py").write_text(TORCH)
     trace = tmp_path / "t.tide"
-    done = run("record", "-q", "-o", trace, os.environ["TIDEMARK_TORCH"], tmp_path / "p.py", timeout=120)
+    done = run("record", "-q", "-o", trace, torch_python(), tmp_path / "p.py", timeout=120)
     assert done.returncode == 0, done.stderr
     answer = ask(trace, "oom")
     assert facts(answer)["asked_for"] == 10000000 and facts(answer)["op"]

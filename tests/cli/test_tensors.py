@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import tensormaker
-from pythons import NO_TORCH, torch_python
+from pythons import needs_torch, torch_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODEL = "w=build/empty/400000 b=build/empty/4000 "
@@ -286,7 +286,6 @@ def test_traces_without_tensors_are_not_compared_by_operator(run, build, tmp_pat
 
 # ---- real models ----
 
-needs_torch = pytest.mark.skipif(not torch_python(), reason=NO_TORCH)
 MODELS = {  # and the share of bytes that may be told wrongly, in percent
     "mlp": 0.05, "cnn": 0.05, "transformer": 0.5, "checkpointed": 0.5, "reentrant": 0.5, "foreach": 0.5,
     "accumulate": 0.5, "mixed": 0.5, "adversarial": 0.05, "frozen": 0.05, "recurrent": 0.05, "functional": 0.05,

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import tensormaker
+from pythons import needs_torch, torch_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3"
@@ -131,9 +132,9 @@ with tidemark.torch.accesses():
 """
 
 
-@pytest.mark.skipif("TIDEMARK_TORCH" not in os.environ, reason="TIDEMARK_TORCH names no interpreter with PyTorch")
+@needs_torch
 def test_an_operator_declares_what_it_writes(watched, tmp_path):
     script = tmp_path / "p.py"
     script.write_text(TORCH, encoding="utf-8")
-    _, changes = watched(os.environ["TIDEMARK_TORCH"], script)
+    _, changes = watched(torch_python(), script)
     assert [(c["by"], c["declared"]) for c in changes] == [("mul__Tensor", "yes"), ("behind its back", "no")]
