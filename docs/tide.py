@@ -61,7 +61,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     40: ("SPACE_FAILED", True, "thread bytes stack space call status times", ""),
     41: ("LAUNCHES", True, "thread stack call count given read written", ""),
     42: ("DESCRIBED", True, "thread address what name info", ""),
-    43: ("ACCESS", True, "thread address bytes access_kind name", ""),
+    43: ("ACCESS", True, "thread address bytes access_kind name space", ""),
     44: ("POOL", True, "thread address bytes blocks used largest_free requested", ""),
     45: ("WATCH", True, "thread address watch_kind name bytes stack", ""),
 }

@@ -223,7 +223,8 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
         .depth = (uint32_t)r->depth,
         .wants = (r->native ? 0u : RING_WANTS_PYTHON) | (cpu ? RING_WANTS_CPU : 0u) |
                  RING_WANTS_WAITS | (r->copies ? RING_WANTS_COPIES : 0u) |
-                 (r->launches ? RING_WANTS_LAUNCHES : 0u) | (r->reachable ? RING_WANTS_REACH : 0u) |
+                 (r->launches ? RING_WANTS_LAUNCHES : 0u) |
+                 (r->accesses ? RING_WANTS_ACCESSES : 0u) | (r->reachable ? RING_WANTS_REACH : 0u) |
                  (r->exact.from_bytes ? RING_WANTS_ROOM : 0u),
         .cpu_ns = r->cpu_ns};
     struct tracefile file = {.named = r->output, .plain = plain, .force = r->force};

@@ -21,6 +21,7 @@ struct recording {
     struct recording_exact exact;
     bool quiet, no_names, debuginfod, native, paused, no_cpu, cpu_only, copies, reachable, force;
     bool launches; /* are counted */
+    bool accesses; /* are told */
     bool no_cache;
     const char *output;
     enum redact redact;
@@ -59,6 +60,8 @@ struct recording {
      NULL},                                                                                        \
     {0, "launches", NULL, &(r).launches, NULL,                                                     \
      "Count what each line launches on devices", NULL, NULL},                                      \
+    {0, "accesses", NULL, &(r).accesses, NULL,                                                     \
+     "Record what operators and kernels read and write, for the question inefficient", NULL, NULL}, \
     {0, "interval", "TIME", &(r).interval_ns, recording_parse_interval,                            \
      "Time between samples of the processes: 100 (ms), 50ms, 0.05s; 100 ms when not given", NULL,  \
      NULL},                                                                                        \

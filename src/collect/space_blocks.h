@@ -26,6 +26,7 @@ struct space_event { /* what a ring has told and the tick's end is waited for */
     uint64_t time_ns, handle, bytes, stack, owner, context;
     uint64_t call; /* string of the trace */
     uint64_t read; /* of launches */
+    uint64_t kind; /* of its space, or of an access */
     uint32_t space, thread, order;
     uint32_t class;
     unsigned int what; /* enum ring_space */
@@ -39,6 +40,8 @@ struct spaces { /* zeroed is empty */
     struct intmap places; /* key -> 1 + place, 0: none lives */
     struct space_event *pending;
     size_t pending_count, pending_room;
+    uint64_t all;       /* vendors that tell every access: a bit for each, */
+    uint64_t announced; /* and spaces of which that was said */
 };
 
 struct spaces_numbers {   /* of a trace */

@@ -8,6 +8,9 @@
 
 #define SAME(ring, trace) _Static_assert((int)(ring) == (int)(trace), #ring " is not " #trace)
 SAME(RING_SPACE_KINDS, TRACE_SPACE_KINDS);
+SAME(RING_ACCESS_ALL, TRACE_ACCESS_ALL);
+
+#define ACCESS_KINDS 32u /* above all flags of an access */
 
 #define MAPPING_CLASS 0x10000u /* of a mapping of what has this class besides */
 
@@ -29,8 +32,10 @@ static uint32_t space_of(struct absorb *a, struct absorb_process *p, const char 
 
 static bool is_sound(const uint64_t *w, unsigned int what)
 {
+    uint64_t kinds = what == RING_SPACE_ACCESS ? ACCESS_KINDS : RING_SPACE_KINDS;
+
     return what < RING_SPACE_END && (w[6] & UINT32_MAX) <= w[6] >> 32 &&
-           (w[3] & UINT32_MAX) < RING_SPACE_KINDS;
+           (w[3] & UINT32_MAX) < kinds;
 }
 
 bool spaces_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
@@ -45,6 +50,7 @@ bool spaces_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uin
                             .owner = w[5],
                             .read = launches ? w[4] : 0,
                             .known = launches && (w[3] & UINT32_MAX),
+                            .kind = w[3] & UINT32_MAX,
                             .thread = r->thread,
                             .what = aux & 7,
                             .class = aux >> 3};
@@ -80,6 +86,20 @@ static void end_block(struct absorb *a, struct absorb_process *p, struct space_b
     space_blocks_remove(&p->spaces, b);
 }
 
+/* Once for each space of a process. What a device and the host share the host touches unseen. */
+static void announce(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    struct trace_access fields = {e->thread, 0, 0, TRACE_ACCESS_ALL, 0, e->space};
+    uint64_t vendor = (uint64_t)1 << (e->class >> RING_SPACE_CLASS_BITS & 63);
+    uint64_t space = e->space < 64 ? (uint64_t)1 << e->space : 0;
+
+    if (!(p->spaces.all & vendor) || !space || p->spaces.announced & space ||
+        e->kind != TRACE_SPACE_DEVICE)
+        return;
+    p->spaces.announced |= space;
+    put_record(a, TRACE_ACCESS, e->time_ns, &fields, 6);
+}
+
 static void begin_block(struct absorb *a, struct absorb_process *p, const struct space_event *e)
 {
     struct space_block *before = space_blocks_find(&p->spaces, e->class, e->handle);
@@ -96,6 +116,7 @@ static void begin_block(struct absorb *a, struct absorb_process *p, const struct
 
     if (before)
         end_block(a, p, before, e);
+    announce(a, p, e);
     put_record(a, TRACE_SPACE_ALLOC, e->time_ns, &fields, 8);
     space_blocks_add(&p->spaces, &b);
 }
@@ -178,6 +199,19 @@ static void put_launches(struct absorb *a, const struct space_event *e)
     put_record(a, TRACE_LAUNCHES, e->time_ns, &fields, e->known ? 7 : 4);
 }
 
+static void put_access(struct absorb *a, struct absorb_process *p, const struct space_event *e)
+{
+    const struct space_block *b = space_blocks_find(&p->spaces, e->class, e->handle);
+    struct trace_access fields = {e->thread, e->handle, e->bytes, e->kind, e->call, 0};
+
+    if (!e->handle)
+        p->spaces.all |= (uint64_t)1 << (e->class >> RING_SPACE_CLASS_BITS & 63);
+    if (!b || b->born_ns > e->time_ns)
+        return;
+    fields.space = b->space;
+    put_record(a, TRACE_ACCESS, e->time_ns, &fields, 6);
+}
+
 static void take(struct absorb *a, struct absorb_process *p, const struct space_event *e)
 {
     switch (e->what) {
@@ -198,6 +232,9 @@ static void take(struct absorb *a, struct absorb_process *p, const struct space_
         break;
     case RING_SPACE_LET_GO:
         let_go(a, p, e);
+        break;
+    case RING_SPACE_ACCESS:
+        put_access(a, p, e);
         break;
     default:
         put_launches(a, e);

@@ -1,6 +1,7 @@
 /* device - see device.h: what a call meant, told once it is known whether it was carried out. */
 #include "inject/device.h"
 
+#include "inject/device_accesses.h"
 #include "inject/launches.h"
 #include "inject/process.h"
 #include "inject/space_tell.h"
@@ -10,12 +11,13 @@
 #include <string.h>
 
 typedef uintptr_t words_function(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                 uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+                                 uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                 uintptr_t, uintptr_t);
 
 static uintptr_t pass(uintptr_t real, const uintptr_t *a)
 {
     return ((words_function *)real)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9],
-                                    a[10], a[11]);
+                                    a[10], a[11], a[12], a[13]);
 }
 
 /* What the library calls of itself, and what we ask it, is no call of the program. */
@@ -178,6 +180,8 @@ static void allocated(const struct device_call *call, struct device_library *l, 
         e.device = call->device ? (uint32_t)a[call->device - 1] : current_device(l);
     e.owner = o.done ? owner_of(call, l, a) : o.status;
     put(&e, c);
+    if (o.done && call->filled && call->filled(a))
+        accesses_tell(l->vendor, e.handle, ARGUMENT_WRITE, call->name);
 }
 
 static uintptr_t on_alloc(const struct device_call *call, struct device_library *l, uintptr_t real,
@@ -269,6 +273,8 @@ static uintptr_t on_launch(const struct device_call *call, struct device_library
 
     if (is_done(result) && launches_wanted())
         launches_count(call, l, a, c);
+    if (is_done(result) && call->given && accesses_wanted())
+        accesses_launched(call, l, a[call->handle]);
     return result;
 }
 
@@ -279,7 +285,7 @@ static uintptr_t on_note(const struct device_call *call, struct device_library *
     uintptr_t result;
     int kept;
 
-    if (!launches_wanted())
+    if (!arguments_wanted())
         return pass(real, a);
     result = pass_alone(real, a);
     kept = errno;

@@ -6,6 +6,7 @@
 #include "inject/device_arguments.h"
 
 #include "inject/lookup.h"
+#include "inject/process.h"
 #include "inject/sys.h"
 
 #include <stddef.h>
@@ -26,13 +27,31 @@ struct kernel {
 };
 
 static struct lookup objects; /* bytes << 2 | what may be done with it */
+static struct lookup wholes;  /* of each: the one whose memory it has */
 static struct lookup kernels; /* struct kernel */
+
+bool arguments_wanted(void)
+{
+    return process.control->wants & (RING_WANTS_LAUNCHES | RING_WANTS_ACCESSES);
+}
 
 /* ---- objects ---- */
 
-void arguments_object(uint64_t object, uint64_t bytes, unsigned int may)
+uint64_t arguments_whole(uint64_t object)
 {
+    uint64_t whole;
+
+    return object > 1 && lookup_get(&wholes, object, &whole) ? whole : 0;
+}
+
+/* A part of a part has no memory of its own, either. */
+void arguments_object(uint64_t object, uint64_t bytes, unsigned int may, uint64_t of)
+{
+    uint64_t whole = of == object ? object : arguments_whole(of);
+
     lookup_set(&objects, object, bytes << 2 | may);
+    if (whole)
+        lookup_set(&wholes, object, whole);
 }
 
 void arguments_object_gone(uint64_t object)
@@ -40,6 +59,7 @@ void arguments_object_gone(uint64_t object)
     uint64_t value;
 
     lookup_remove(&objects, object, &value);
+    lookup_remove(&wholes, object, &value);
 }
 
 /* ---- kernels ---- */
@@ -148,4 +168,17 @@ bool arguments_sum(uint64_t kernel, struct arguments_sum *sum)
         sum->written += may & ARGUMENT_WRITE ? k->given[i].bytes : 0;
     }
     return k;
+}
+
+void arguments_each(uint64_t kernel, void (*take)(void *context, uint64_t object, unsigned int may),
+                    void *context)
+{
+    const struct kernel *k = find(kernel);
+
+    for (uint32_t i = 0; k && i < k->count; i++) {
+        unsigned int may = 0;
+
+        if (k->given[i].object && is_first(k, i, &may))
+            take(context, k->given[i].object, may);
+    }
 }

@@ -1,6 +1,6 @@
 /* device_arguments - which objects kernels are given, where a library takes arguments one by one (OpenCL's
  * clSetKernelArg): so a launch can say how many bytes its kernel was given, and what of them it may read and write.
- * Kept only where launches are counted.
+ * Kept only where launches are counted, or accesses told.
  */
 #ifndef INJECT_DEVICE_ARGUMENTS_H
 #define INJECT_DEVICE_ARGUMENTS_H
@@ -8,10 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ARGUMENT_READ = 1, ARGUMENT_WRITE = 2, ARGUMENT_BOTH = 3 }; /* what may be done with it */
+enum {
+    ARGUMENT_READ = 1,
+    ARGUMENT_WRITE = 2,
+    ARGUMENT_BOTH = 3,
+    ARGUMENT_SINCE = 16
+}; /* what may be done with it: enum trace_access_kind */
 
-/* An object came to be, which kernels may use so; or it died. */
-void arguments_object(uint64_t object, uint64_t bytes, unsigned int may);
+/* Is anybody interested? */
+bool arguments_wanted(void);
+
+/* An object came to be, which kernels may use so; or it died. `of`: the object whose memory it has; 0: none that
+ * is counted; itself.
+ */
+void arguments_object(uint64_t object, uint64_t bytes, unsigned int may, uint64_t of);
+/* The object whose memory it has; 0: none that is known. */
+uint64_t arguments_whole(uint64_t object);
 void arguments_object_gone(uint64_t object);
 
 /* A kernel without arguments came to be. */
@@ -30,6 +42,10 @@ struct arguments_sum {
     uint32_t
         life; /* which one it is of the kernels that had its handle; 0: nothing is known of it */
 };
+
+/* Each object that a kernel is given, once. */
+void arguments_each(uint64_t kernel, void (*take)(void *context, uint64_t object, unsigned int may),
+                    void *context);
 
 /* False: of this kernel nothing is known. */
 bool arguments_sum(uint64_t kernel, struct arguments_sum *sum);

@@ -8,10 +8,13 @@
  * Arguments of kernels are objects, or values of any kind: an object is known by its handle, if it came to be while
  * launches were counted. What a kernel does with it is what both say of themselves: how it was made, and how the
  * kernel's source declares it, where the library knows that.
+ *
+ * Accesses are told of objects, when a command is put into its queue: of kernels, and of what the host reads, writes, copies
+ * and maps. SVM, which the host touches unseen, has none.
  */
 #include "inject/device.h"
 
-#include "inject/launches.h"
+#include "inject/device_accesses.h"
 
 #include <stdatomic.h>
 
@@ -22,6 +25,7 @@ enum { OF_CONTEXT = 2, OF_OBJECT, WHEN_IT_DIES, OF_KERNEL, OF_ARGUMENT }; /* hel
 #define WRITE_ONLY (1u << 1)
 #define READ_ONLY (1u << 2)
 #define USE_HOST_PTR (1u << 3)
+#define COPY_HOST_PTR (1u << 5)
 #define CONTEXT_DEVICES 0x1081u
 #define MEM_SIZE 0x1102u
 #define KERNEL_NAME 0x1190u
@@ -75,13 +79,15 @@ static void gone(uintptr_t handle, void *context)
         device_died(&device_opencl, context, handle);
 }
 
-/* Whoever cannot be told of its end does not count: it would seem to live for ever. */
+/* `of`: whose memory it has: its own, 0: the program's. Whoever cannot be told of its end does not count: it would
+ * seem to live for ever.
+ */
 static bool follow(struct device_library *l, uint64_t handle, uint64_t *bytes, uint64_t flags,
-                   bool fresh)
+                   uint64_t of)
 {
     dies_function *tell = (dies_function *)l->helpers[WHEN_IT_DIES];
     info_function *ask = (info_function *)l->helpers[OF_OBJECT];
-    bool wanted = launches_wanted();
+    bool wanted = arguments_wanted(), fresh = of == handle;
 
     if (!fresh && !wanted)
         return false;
@@ -93,20 +99,23 @@ static bool follow(struct device_library *l, uint64_t handle, uint64_t *bytes, u
         arguments_object(handle, *bytes,
                          flags & READ_ONLY    ? ARGUMENT_READ
                          : flags & WRITE_ONLY ? ARGUMENT_WRITE
-                                              : ARGUMENT_BOTH);
+                                              : ARGUMENT_BOTH,
+                         of);
+    if (fresh)
+        accesses_begin(&device_opencl);
     return fresh;
 }
 
 static bool buffer_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
                         uint64_t *bytes)
 {
-    return follow(l, handle, bytes, a[1], !(a[1] & USE_HOST_PTR));
+    return follow(l, handle, bytes, a[1], a[1] & USE_HOST_PTR ? 0 : handle);
 }
 
 static bool buffer_with_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
                              uint64_t *bytes)
 {
-    return follow(l, handle, bytes, a[2], !(a[2] & USE_HOST_PTR));
+    return follow(l, handle, bytes, a[2], a[2] & USE_HOST_PTR ? 0 : handle);
 }
 
 /* clCreateSubBuffer(buffer, flags ...) */
@@ -115,7 +124,7 @@ static void part_made(struct device_library *l, const uintptr_t *a, uintptr_t re
     uint64_t bytes = 0;
 
     if (result)
-        follow(l, result, &bytes, a[1], false);
+        follow(l, result, &bytes, a[1], a[0]);
 }
 
 /* cl_image_desc: its type, six sizes, two numbers, and the object that it is made over. */
@@ -126,12 +135,19 @@ struct image {
     const void *over;
 };
 
+static uint64_t over_what(const struct image *d, uint64_t flags, uint64_t handle)
+{
+    if (d->over)
+        return (uintptr_t)d->over;
+    return flags & USE_HOST_PTR ? 0 : handle;
+}
+
 static bool image_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
                        uint64_t *bytes)
 {
     const struct image *d = (const struct image *)a[3];
 
-    return follow(l, handle, bytes, a[1], !d->over && !(a[1] & USE_HOST_PTR));
+    return follow(l, handle, bytes, a[1], over_what(d, a[1], handle));
 }
 
 static bool image_with_made(struct device_library *l, const uintptr_t *a, uint64_t handle,
@@ -139,7 +155,7 @@ static bool image_with_made(struct device_library *l, const uintptr_t *a, uint64
 {
     const struct image *d = (const struct image *)a[4];
 
-    return follow(l, handle, bytes, a[2], !d->over && !(a[2] & USE_HOST_PTR));
+    return follow(l, handle, bytes, a[2], over_what(d, a[2], handle));
 }
 
 /* ---- kernels and their arguments ---- */
@@ -207,8 +223,8 @@ static void kernels_made(struct device_library *l, const uintptr_t *a, uintptr_t
 static bool svm_made(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes)
 {
     (void)l, (void)a;
-    if (launches_wanted())
-        arguments_object(handle, *bytes, ARGUMENT_BOTH);
+    if (arguments_wanted())
+        arguments_object(handle, *bytes, ARGUMENT_BOTH, 0);
     return true;
 }
 
@@ -227,9 +243,69 @@ static bool svm_freed(struct device_library *l, const uintptr_t *a, uint64_t *ow
     return false;
 }
 
+/* ---- what the host does with objects ---- */
+
+#define MAP_WRITE 6u /* CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION */
+
+static bool is_filled(const uintptr_t *a)
+{
+    return a[1] & COPY_HOST_PTR;
+}
+
+static bool is_filled_with(const uintptr_t *a)
+{
+    return a[2] & COPY_HOST_PTR;
+}
+
+static void was_read(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if (!(uint32_t)result)
+        accesses_tell(l->vendor, a[1], ARGUMENT_READ, "(read by the host)");
+}
+
+static void was_written(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if (!(uint32_t)result)
+        accesses_tell(l->vendor, a[1], ARGUMENT_WRITE, "(written by the host)");
+}
+
+static void was_filled(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if (!(uint32_t)result)
+        accesses_tell(l->vendor, a[1], ARGUMENT_WRITE, "(filled)");
+}
+
+static void was_copied(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if ((uint32_t)result)
+        return;
+    accesses_tell(l->vendor, a[1], ARGUMENT_READ, "(copied)");
+    accesses_tell(l->vendor, a[2], ARGUMENT_WRITE, "(copied)");
+}
+
+/* clEnqueueMapBuffer(queue, object, whether it waits, flags ...) gives an address. */
+static void was_mapped(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if (result)
+        accesses_tell(l->vendor, a[1], a[3] & MAP_WRITE ? ARGUMENT_BOTH : ARGUMENT_READ,
+                      "(mapped)");
+}
+
+/* Until now the host may have used it at any time. */
+static void was_unmapped(struct device_library *l, const uintptr_t *a, uintptr_t result)
+{
+    if (!(uint32_t)result)
+        accesses_tell(l->vendor, a[1], ARGUMENT_BOTH | ARGUMENT_SINCE, "(unmapped)");
+}
+
 // clang-format off
 #define MAKES(call, ...) \
-    {.name = call, .does = DEVICE_ALLOCATES, .returns = true, .owner = -1, .place = context_place, __VA_ARGS__}
+    {.name = call, .does = DEVICE_ALLOCATES, .returns = true, .owner = -1, .place = context_place, \
+     .filled = is_filled, __VA_ARGS__}
+#define MAKES_WITH(call, ...) \
+    {.name = call, .does = DEVICE_ALLOCATES, .returns = true, .owner = -1, .place = context_place, \
+     .filled = is_filled_with, __VA_ARGS__}
+#define NOTES(call, function) {.name = call, .does = DEVICE_NOTES, .noted = function}
 
 static const struct device_call object[] = {{.name = "an object", .class = OBJECT}};
 static const struct device_call svm[] = {{.name = "SVM", .class = SVM}};
@@ -237,9 +313,9 @@ static const struct device_call part[] = {{.name = "a part", .class = OBJECT}};
 
 static const struct device_call calls[] = {
     MAKES("clCreateBuffer", .size = 2, .at = 4, .made = buffer_made),
-    MAKES("clCreateBufferWithProperties", .size = 3, .at = 5, .made = buffer_with_made),
+    MAKES_WITH("clCreateBufferWithProperties", .size = 3, .at = 5, .made = buffer_with_made),
     MAKES("clCreateImage", .size = -1, .at = 5, .made = image_made),
-    MAKES("clCreateImageWithProperties", .size = -1, .at = 6, .made = image_with_made),
+    MAKES_WITH("clCreateImageWithProperties", .size = -1, .at = 6, .made = image_with_made),
     MAKES("clCreateImage2D", .size = -1, .at = 7, .made = buffer_made),
     MAKES("clCreateImage3D", .size = -1, .at = 9, .made = buffer_made),
     MAKES("clCreatePipe", .size = -1, .at = 5, .made = buffer_made),
@@ -251,11 +327,27 @@ static const struct device_call calls[] = {
      .given = arguments_sum},
     {.name = "clEnqueueTask", .does = DEVICE_LAUNCHES, .handle = 1, .named = kernel_name,
      .given = arguments_sum},
-    {.name = "clCreateSubBuffer", .does = DEVICE_NOTES, .noted = part_made},
-    {.name = "clCreateKernel", .does = DEVICE_NOTES, .noted = kernel_made},
-    {.name = "clCreateKernelsInProgram", .does = DEVICE_NOTES, .noted = kernels_made},
-    {.name = "clSetKernelArg", .does = DEVICE_NOTES, .noted = argument_set},
-    {.name = "clSetKernelArgSVMPointer", .does = DEVICE_NOTES, .noted = pointer_set},
+    NOTES("clCreateSubBuffer", part_made),
+    NOTES("clCreateKernel", kernel_made),
+    NOTES("clCreateKernelsInProgram", kernels_made),
+    NOTES("clSetKernelArg", argument_set),
+    NOTES("clSetKernelArgSVMPointer", pointer_set),
+    NOTES("clEnqueueReadBuffer", was_read),
+    NOTES("clEnqueueReadBufferRect", was_read),
+    NOTES("clEnqueueReadImage", was_read),
+    NOTES("clEnqueueWriteBuffer", was_written),
+    NOTES("clEnqueueWriteBufferRect", was_written),
+    NOTES("clEnqueueWriteImage", was_written),
+    NOTES("clEnqueueFillBuffer", was_filled),
+    NOTES("clEnqueueFillImage", was_filled),
+    NOTES("clEnqueueCopyBuffer", was_copied),
+    NOTES("clEnqueueCopyBufferRect", was_copied),
+    NOTES("clEnqueueCopyImage", was_copied),
+    NOTES("clEnqueueCopyImageToBuffer", was_copied),
+    NOTES("clEnqueueCopyBufferToImage", was_copied),
+    NOTES("clEnqueueMapBuffer", was_mapped),
+    NOTES("clEnqueueMapImage", was_mapped),
+    NOTES("clEnqueueUnmapMemObject", was_unmapped),
 };
 // clang-format on
 

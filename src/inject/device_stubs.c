@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#define STUBS 192
+#define STUBS 256
 
 static struct stub {
     const struct device_call *call;
@@ -20,9 +20,9 @@ static _Atomic size_t used;
 #define HAND_ON(i)                                                                                 \
     static uintptr_t stub_##i(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,     \
                               uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t j, uintptr_t k,     \
-                              uintptr_t l, uintptr_t m)                                            \
+                              uintptr_t l, uintptr_t m, uintptr_t n, uintptr_t o)                  \
     {                                                                                              \
-        const uintptr_t words[DEVICE_WORDS] = {a, b, c, d, e, f, g, h, j, k, l, m};                \
+        const uintptr_t words[DEVICE_WORDS] = {a, b, c, d, e, f, g, h, j, k, l, m, n, o};          \
                                                                                                    \
         return device_called(stubs[i].call, stubs[i].library, stubs[i].real, words, CALLER());     \
     }
@@ -31,14 +31,14 @@ static _Atomic size_t used;
 #define SIXTY_FOUR(X, n) \
     EIGHT(X, n##0) EIGHT(X, n##1) EIGHT(X, n##2) EIGHT(X, n##3) \
     EIGHT(X, n##4) EIGHT(X, n##5) EIGHT(X, n##6) EIGHT(X, n##7)
-#define ALL(X) SIXTY_FOUR(X, 0) SIXTY_FOUR(X, 01) SIXTY_FOUR(X, 02)
+#define ALL(X) SIXTY_FOUR(X, 0) SIXTY_FOUR(X, 01) SIXTY_FOUR(X, 02) SIXTY_FOUR(X, 03)
 
 ALL(HAND_ON) /* their numbers are octal */
 
 #define ADDRESS(i) stub_##i,
 static uintptr_t (*const functions[])(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
                                       uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                      uintptr_t, uintptr_t) = {ALL(ADDRESS)};
+                                      uintptr_t, uintptr_t, uintptr_t, uintptr_t) = {ALL(ADDRESS)};
 // clang-format on
 _Static_assert(sizeof(functions) / sizeof(functions[0]) == STUBS, "one function for each");
 

@@ -11,7 +11,7 @@
 #include "inject/device_arguments.h"
 #include "inject/state.h"
 
-#define DEVICE_WORDS 12 /* arguments of a call, at most */
+#define DEVICE_WORDS 14 /* arguments of a call, at most */
 #define DEVICE_HELPERS 8
 
 enum device_does {
@@ -25,7 +25,7 @@ enum device_does {
     DEVICE_FINDS,     /* a function: handle is its name, `at` points to where it is stored, and
                          size is the version that is meant; 0: none is */
     DEVICE_LAUNCHES,  /* work; counted, where that is asked for */
-    DEVICE_NOTES,     /* `noted` is told of it, where launches are counted */
+    DEVICE_NOTES,     /* `noted` is told of it, where launches are counted or accesses told */
     DEVICE_SAYS,      /* what the program does: see device_ranges.c */
 };
 
@@ -63,6 +63,8 @@ struct device_call {
     };
     /* Once it is made: how large it is, where nothing else says so, and false where it is no new memory. */
     bool (*made)(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes);
+    /* Does what allocates fill it as well? */
+    bool (*filled)(const uintptr_t *a);
 };
 
 #define DEVICE_TEXT 96

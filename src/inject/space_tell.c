@@ -46,10 +46,10 @@ void space_tell(const struct space_told *e, struct caller c)
     uint64_t words[6] = {e->handle, e->bytes, e->kind, e->when, e->owner, 0};
 
     if (t) {
-        if (is_fresh(e)) {
+        if (is_fresh(e))
             words[2] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
+        if (is_fresh(e) || e->what == RING_SPACE_ACCESS)
             first = e->name(text, e->context, &all);
-        }
         words[3] = words[3] ? words[3] : space_now();
         words[5] = (uint64_t)all << 32 | first;
         buffer_put(t, buffer_word(RING_SPACE, e->class << 3 | e->what, 0), words, 6, text, all);

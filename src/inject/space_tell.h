@@ -11,8 +11,8 @@ struct space_told {
     unsigned int class; /* of its handle, with its vendor's number above */
     uint64_t handle, bytes, owner;
     uint64_t when; /* 0: now */
-    uint8_t kind;  /* of its space */
-    /* Of an allocation, or one that failed: write the name of the space, then of the call, to where there is room for
+    uint8_t kind;  /* of its space, or of an access */
+    /* Of an allocation, or one that failed, and of an access: write the name of the space, then of the call, to where there is room for
      * SPACE_TEXT_MOST; how many bytes the first has, and both. Called only if it is told.
      */
     size_t (*name)(char *to, const void *context, size_t *all);

@@ -63,8 +63,12 @@ static void show_free(struct trace_event *ev)
     ev->free = (struct trace_free){from.thread, from.block, SPACE_ORIGIN, from.later};
 }
 
+#define ACCESS_SPACE 5 /* the field of an ACCESS */
+
 bool space_show(uint64_t space, struct trace_event *ev)
 {
+    if (ev->kind == TRACE_ACCESS)
+        return (ev->present > ACCESS_SPACE ? ev->access.space : SPACE_HOST) == space;
     if (space == SPACE_HOST)
         return true;
     switch (ev->kind) {

@@ -146,6 +146,12 @@ static struct use_region *region_of(struct uses *u, uint64_t thread, uint64_t na
 
 /* ---- accesses ---- */
 
+/* Is it to memory besides the host's own? */
+static bool is_spaced(const struct trace_event *ev)
+{
+    return ev->present >= 6 && ev->access.space;
+}
+
 static void add_use(struct uses *u, const struct trace_access *a, uint32_t tensor,
                     struct use_point now)
 {
@@ -164,6 +170,10 @@ static void add_use(struct uses *u, const struct trace_access *a, uint32_t tenso
         u->left_out++;
         return;
     }
+    memory_fit_zeroed(u->of, u->of_room, (size_t)tensor + 1);
+    of = &u->of[tensor];
+    if (a->access_kind & TRACE_ACCESS_SINCE && of->last)
+        x.from = u->list[of->last - 1].to;
     if (region) {
         x.from = region->from;
         x.name = region->name;
@@ -172,21 +182,35 @@ static void add_use(struct uses *u, const struct trace_access *a, uint32_t tenso
     }
     memory_fit(u->list, u->room, u->count + 1);
     u->list[u->count++] = x;
-    memory_fit_zeroed(u->of, u->of_room, (size_t)tensor + 1);
-    of = &u->of[tensor];
     *(of->last ? &u->list[of->last - 1].next : &of->first) = (uint32_t)u->count;
     of->last = (uint32_t)u->count;
 }
 
-static void take_access(struct uses *u, const struct trace_event *ev, uint32_t place)
+/* Which block it is to, by an address within it. On a device that may be a handle, which has no inside.
+ * False: none that is known.
+ */
+static bool find_block(const struct uses *u, const struct trace_event *ev, uint32_t place,
+                       uint32_t *tensor)
 {
     const struct trace_access *a = &ev->access;
     const struct span at = {.start = a->address, .end = a->address + 1, .place = place};
-    const struct span *known = find(u, &at);
+    const struct tensor *exact = is_spaced(ev) ? tensors_at(u->tensors, place, a->address) : NULL;
+    const struct span *known = is_spaced(ev) ? NULL : find(u, &at);
+
+    if (known)
+        *tensor = known->tensor;
+    else if (exact)
+        *tensor = (uint32_t)(exact - u->tensors->list);
+    return known || exact;
+}
+
+static void take_access(struct uses *u, const struct trace_event *ev, uint32_t place)
+{
+    uint32_t tensor;
 
     u->told++;
-    if (known)
-        add_use(u, a, known->tensor, point_of(u, place, ev->time_ns));
+    if (find_block(u, ev, place, &tensor))
+        add_use(u, &ev->access, tensor, point_of(u, place, ev->time_ns));
     else
         u->missed++;
 }
@@ -209,7 +233,8 @@ static void take_window(struct uses *u, const struct trace_event *ev, uint32_t p
     if (!(ev->access.access_kind & TRACE_ACCESS_ALL) || open || u->window_count == USES_MOST)
         return;
     memory_fit(u->windows, u->window_room, u->window_count + 1);
-    u->windows[u->window_count++] = (struct use_window){place, now, {UINT64_MAX, UINT64_MAX}};
+    u->windows[u->window_count++] = (struct use_window){
+        place, is_spaced(ev), now, {UINT64_MAX, UINT64_MAX}};
 }
 
 void uses_take(void *uses, const struct trace_event *ev)

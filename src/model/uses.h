@@ -25,6 +25,7 @@ struct use {
 
 struct use_window { /* in which every use of tensors of a process is told */
     uint32_t place;
+    bool all; /* and of all other blocks: of a device's memory */
     struct use_point from, to;
 };
 

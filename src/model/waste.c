@@ -56,11 +56,11 @@ static struct stretch known_part(const struct wastes *w, uint32_t place, struct 
     return any ? best : s;
 }
 
-static bool has_window(const struct wastes *w, uint32_t place)
+static bool has_window(const struct wastes *w, const struct tensor *x)
 {
     for (size_t i = 0; w->uses && i < w->uses->window_count; i++)
-        if (w->uses->windows[i].place == place)
-            return true;
+        if (w->uses->windows[i].place == x->place)
+            return x->number != TENSOR_NEVER || w->uses->windows[i].all;
     return false;
 }
 
@@ -198,12 +198,10 @@ static void judge(struct wastes *w, uint32_t i)
 
     if (first)
         judge_used(w, i, first);
-    else if (x->number == TENSOR_NEVER)
-        return;
-    else if (x->address && !x->sample && has_window(w, x->place) && !uses_inner(w->uses, i))
-        judge_unused(w, i);
-    else if (!has_window(w, x->place))
+    else if (!has_window(w, x))
         judge_gradient(w, i);
+    else if (x->address && !x->sample && !uses_inner(w->uses, i))
+        judge_unused(w, i);
 }
 
 void wastes_find(struct wastes *w)

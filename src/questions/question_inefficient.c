@@ -184,8 +184,9 @@ static void put_rows(struct asked *q, struct asking *s)
 static const char *note_of(const struct asked *q, const struct asking *s)
 {
     if (!s->told)
-        return "The trace has no accesses: only what stacks prove is told. tidemark_access() of "
-               "include/tidemark.h and tidemark.torch.accesses() of the Python package tell them.";
+        return "The trace has no accesses: only what stacks prove is told. 'tidemark record "
+               "--accesses' tells those of PyTorch and OpenCL, tidemark_access() of "
+               "include/tidemark.h those of any program.";
     if (s->uses.told && s->uses.missed == s->uses.told)
         return "No access is to a block whose address is known: record with --exact=4K, as a "
                "recording with --exact alone keeps no addresses, and samples stand for several.";
@@ -296,7 +297,7 @@ const struct question question_inefficient = {
     .summary = "memory that is held while nobody needs it, by how much the peak would fall",
     .group = QUESTION_OF_TENSORS,
     .about =
-        "inefficient needs to know who reads and writes memory, which programs tell by tidemark_access or tidemark.torch.accesses: then it finds what is allocated early, freed late, kept over steps, idle at the peak or never used at all, of any block. Without that it tells what stacks prove: gradients that are kept after the optimizer's step, and what is freed and allocated again at once. What would not lower the peak is counted as without effect.",
+        "inefficient needs to know who reads and writes memory, which a recording with --accesses tells of PyTorch's operators and OpenCL's kernels, and any program by tidemark_access or tidemark.torch.accesses: then it finds what is allocated early, freed late, kept over steps, idle at the peak or never used at all, of any block, also of a device's memory (--space). Without that it tells what stacks prove: gradients that are kept after the optimizer's step, and what is freed and allocated again at once. What would not lower the peak is counted as without effect.",
     .reads = RECORDED_HEAP | RECORDED_MOMENTS,
     .state = sizeof(struct asking),
     .begin = begin,

@@ -110,7 +110,7 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(SPACE_FAILED, 40, 1, 7, NONE) /* and was asked for in vain */                                \
     X(LAUNCHES, 41, 1, 7, NONE)   /* work that was handed to a device */                           \
     X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
-    X(ACCESS, 43, 1, 5, NONE)     /* somebody read or wrote memory */                              \
+    X(ACCESS, 43, 1, 6, NONE)     /* somebody read or wrote memory */                              \
     X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */\
     X(WATCH, 45, 1, 6, NONE)      /* memory whose content is watched */
 
@@ -184,7 +184,7 @@ struct trace_space_free { uint64_t thread, block, space, later; };
 struct trace_space_failed { uint64_t thread, bytes, stack, space, call, status, times; };
 struct trace_launches { uint64_t thread, stack, call, count, given, read, written; };
 struct trace_described { uint64_t thread, address, what, name, info; }; /* info: where blocks have no addresses */
-struct trace_access { uint64_t thread, address, bytes, access_kind, name; };
+struct trace_access { uint64_t thread, address, bytes, access_kind, name, space; }; /* space absent: the host's */
 struct trace_pool { uint64_t thread, address, bytes, blocks, used, largest_free, requested; };
 struct trace_watch { uint64_t thread, address, watch_kind, name, bytes, stack; };
 
@@ -246,13 +246,15 @@ enum trace_mark_kind {
 };
 
 /* `access_kind`: flags. READ and WRITE are of the memory at `address`, by the operator or kernel `name`;
- * the other two have no address: from here on every access to tensors of the process is told, or no longer.
+ * ALL and SOME have no address: from here on every access to tensors of the process is told, or no longer. In a
+ * `space` besides the host's, `address` is that of its SPACE_ALLOC, and ALL is of every block.
  */
 enum trace_access_kind {
     TRACE_ACCESS_READ = 1,
     TRACE_ACCESS_WRITE = 2,
     TRACE_ACCESS_ALL = 4,
     TRACE_ACCESS_SOME = 8,
+    TRACE_ACCESS_SINCE = 16, /* flag: and it was in use since the access before it */
 };
 
 enum trace_watch_kind {

@@ -119,8 +119,12 @@ enum ring_space {                   /* what happened to memory of a space beside
                   RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is mapped, so
                             many bytes; owner 0: nowhere */
                   RING_SPACE_LET_GO, /* all that is mapped in these bytes from this address on */
+                  RING_SPACE_ACCESS, /* it was read or written: `kind` is enum trace_access_kind; text: by whom.
+                            Without a handle: every access to what its vendor has on devices is told */
                   RING_SPACE_END
 };
+
+#define RING_ACCESS_ALL 4u /* enum trace_access_kind, by number */
 
 /* A class of handles: those of one class are told apart by their value. Its vendor is above. */
 #define RING_SPACE_CLASS_BITS 3
@@ -153,9 +157,10 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
                   RING_WANTS_COPIES = 2,
                   RING_WANTS_PYTHON = 4, /* Python frames in stacks */
                   RING_WANTS_WAITS = 8,
-                  RING_WANTS_REACH = 16,    /* at its end a process waits to be looked at */
-                  RING_WANTS_LAUNCHES = 64, /* work that is handed to devices */
-                  RING_WANTS_ROOM = 32,     /* who finds its ring full waits, though it samples */
+                  RING_WANTS_REACH = 16,     /* at its end a process waits to be looked at */
+                  RING_WANTS_LAUNCHES = 64,  /* work that is handed to devices */
+                  RING_WANTS_ROOM = 32,      /* who finds its ring full waits, though it samples */
+                  RING_WANTS_ACCESSES = 128, /* who reads and writes what */
 };
 
 /* The signals that a thread has blocked while it is borrowed to join: all but those that a fault causes

@@ -153,6 +153,79 @@ def test_nothing_counts_twice_though_there_are_two_ways(programs, recorded, monk
     assert {row["kernel"]: row["launches"] for row in tables["kernels"]} == {"add": 40, "fill": 5}
 
 
+# fill and the host use what they are given: what waste() of cl_user.c plants, and what of it is none
+WASTE = {("early allocation", "make_early"): 7 * MIB, ("late free", "make_late"): 6 * MIB,
+         ("unused", "make_unused"): 5 * MIB}
+
+
+def wasted(tables):
+    """{(pattern, who made it): fall} without what was only idle, and that by who used it before and after"""
+    rows = tables["inefficient"]
+    idle = {(row["used_before"], row["used_after"]): row["fall"] for row in rows if row["pattern"] == "idle"}
+    return {(row["pattern"], row["stack"][1]["function"]): row["fall"] for row in rows
+            if row["pattern"] != "idle"}, idle
+
+
+@pytest.mark.parametrize("way", ["linked", "looked_up"])
+@pytest.mark.parametrize("how", [(), ("--exact",), ("--launches",)], ids=["sampled", "exact", "with launches"])
+def test_kernels_and_the_host_tell_which_buffers_are_wasted(programs, recorded, way, how):
+    _, ask, _ = recorded(programs(way), "waste", how=("--accesses", *how))
+    tables = ask("inefficient", "--space", "opencl:0")
+    assert (tables["facts"]["peak"], tables["facts"]["accesses_elsewhere"]) == (26 * MIB, 0)
+    found, idle = wasted(tables)
+    assert found == WASTE
+    # a part that is used is a use of the whole; what is mapped is in use
+    assert idle == {("fill", "fill"): MIB, ("clCreateBuffer", "(read by the host)"): MIB}
+
+
+def test_a_layer_tells_the_same(programs, recorded, another):
+    _, ask, _ = recorded(programs("looked_up"), "waste", how=("--accesses",))
+    assert wasted(ask("inefficient", "--space", "opencl:0"))[0] == WASTE
+
+
+def test_accesses_of_a_device_are_none_of_the_host(programs, recorded):
+    _, ask, _ = recorded(programs("looked_up"), "waste", how=("--accesses",))
+    assert "accesses" not in ask("inefficient")["facts"]
+
+
+def test_without_the_option_nothing_is_said_of_uses(programs, recorded):
+    _, ask, _ = recorded(programs("looked_up"), "waste")
+    tables = ask("inefficient", "--space", "opencl:0")
+    assert not tables.get("inefficient") and "accesses" not in tables["facts"]
+
+
+def test_pyopencl_tells_what_it_wastes(programs, recorded, tmp_path):
+    found = subprocess.run([PYTHON, "-c", "import pyopencl"], check=False, capture_output=True, timeout=60)
+    if found.returncode:
+        pytest.skip("python3-pyopencl is not installed")
+    script = tmp_path / "waste.py"
+    script.write_text("import numpy as np\n"
+                      "import pyopencl as cl\n"
+                      "context = cl.Context(cl.get_platforms()[0].get_devices()[:1])\n"
+                      "queue = cl.CommandQueue(context)\n"
+                      "program = cl.Program(context, 'kernel void one(global float *a)'\n"
+                      "                              '{ a[get_global_id(0)] = 1; }').build()\n"
+                      "def make(size):\n"
+                      "    return cl.Buffer(context, cl.mem_flags.READ_WRITE, size)\n"
+                      "unused = make(7 << 20)\n"
+                      "late = make(6 << 20)\n"
+                      "program.one(queue, (1024,), None, late)\n"
+                      "for _ in range(5):\n"
+                      "    now = make(2 << 20)\n"
+                      "    program.one(queue, (1024,), None, now)\n"
+                      "    host = np.empty(1024, np.float32)\n"
+                      "    cl.enqueue_copy(queue, host, now)\n"
+                      "    now.release()\n"
+                      "late.release()\n"
+                      "unused.release()\n")
+    _, ask, _ = recorded(PYTHON, script, how=("--accesses",))
+    tables = ask("inefficient", "--space", "opencl:0")
+    lines = {(row["pattern"], tuple(f["line"] for f in row["stack"] if str(f.get("file", "")).endswith("waste.py"))): row["fall"]
+             for row in tables["inefficient"] if row["pattern"] != "redundant"}
+    assert lines == {("unused", (8, 9)): 7 * MIB, ("late free", (8, 10)): 2 * MIB}
+    assert tables["facts"]["peak"] == 15 * MIB
+
+
 def test_pyopencl_by_line(programs, recorded, tmp_path):
     found = subprocess.run([PYTHON, "-c", "import pyopencl"], check=False, capture_output=True, timeout=60)
     if found.returncode:
@@ -177,9 +250,13 @@ def test_pyopencl_by_line(programs, recorded, tmp_path):
 def test_clpeak_unchanged(programs, recorded):
     if not shutil.which("clpeak"):
         pytest.skip("clpeak is not installed")
-    tables, _, said = recorded("clpeak", "--kernel-latency", how=("--launches",))
+    tables, ask, said = recorded("clpeak", "--kernel-latency", how=("--launches", "--accesses"))
     assert programs and "Kernel launch latency" in said
     peak, live, count = by_space(tables)["opencl:0"]
     assert peak > 0 and live == 0 and count >= 1
     assert all(row["launches"] > 0 and row["call"] != "clEnqueueNDRangeKernel" for row in tables["launches"])
     assert tables["launches"]
+    # each launch uses what it is given, and every buffer is used
+    wasted = ask("inefficient", "--space", "opencl:0")
+    assert wasted["facts"]["accesses"] >= sum(row["launches"] for row in tables["launches"])
+    assert "unused" not in {row["pattern"] for row in wasted["inefficient"]}

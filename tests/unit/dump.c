@@ -56,7 +56,7 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_SPACE_FAILED] = {"thread", "bytes", "stack", "space", "call", "status", "times"},
     [TRACE_LAUNCHES] = {"thread", "stack", "call", "count", "given", "read", "written"},
     [TRACE_DESCRIBED] = {"thread", "address", "what", "name", "info"},
-    [TRACE_ACCESS] = {"thread", "address", "bytes", "access_kind", "name"},
+    [TRACE_ACCESS] = {"thread", "address", "bytes", "access_kind", "name", "space"},
     [TRACE_POOL] = {"thread", "address", "bytes", "blocks", "used", "largest_free", "requested"},
     [TRACE_WATCH] = {"thread", "address", "watch_kind", "name", "bytes", "stack"},
 };

@@ -13,6 +13,7 @@
 static struct absorb absorb;
 static struct absorb_process process;
 static struct absorb_ring rings[2];
+static uint64_t kind; /* of what is told next: of its space, or of an access */
 
 static void make(void)
 {
@@ -32,8 +33,9 @@ static uint64_t tell(int thread, enum ring_space what, uint64_t handle, uint64_t
                      uint64_t when, uint64_t owner)
 {
     static const char text[] = "cuda:0alloc";
-    uint64_t words[WORDS] = {RING_SPACE | (uint64_t)what << 5,      handle, bytes, 0, when, owner,
-                             (uint64_t)(sizeof(text) - 1) << 32 | 6};
+    uint64_t words[WORDS] = {
+        RING_SPACE | (uint64_t)what << 5,      handle, bytes, kind, when, owner,
+        (uint64_t)(sizeof(text) - 1) << 32 | 6};
 
     memcpy(words + 7, text, sizeof(text) - 1);
     return notes_take(&absorb, &rings[thread], words, words[0], WORDS);
@@ -57,6 +59,10 @@ static char *told(void)
     t = trace_open_bytes(written.data, written.size, "trace", &err);
     all[0] = '\0';
     while (t && trace_next(t, &ev)) {
+        if (ev.kind == TRACE_ACCESS)
+            at += (size_t)snprintf(all + at, sizeof(all) - at, "%s=%d/%d@%d", at ? " " : "",
+                                   (int)ev.access.access_kind, (int)ev.access.space,
+                                   (int)ev.time_ns);
         bool alloc = ev.kind == TRACE_SPACE_ALLOC;
 
         if (alloc || ev.kind == TRACE_SPACE_FREE)
@@ -127,6 +133,23 @@ static void test_owners(void)
     CHECK_TOLD("+1@1100 +2@1200 +3@1250 -1@1300");
 }
 
+/* In the order of their times, and only to what lives then; that all are told is said of each space. */
+static void test_accesses(void)
+{
+    make();
+    kind = TRACE_ACCESS_ALL;
+    tell(0, RING_SPACE_ACCESS, 0, 0, 1050, 0);
+    kind = TRACE_ACCESS_READ;
+    tell(1, RING_SPACE_ACCESS, 0x7000, 0, 1200, 0);
+    tell(1, RING_SPACE_ACCESS, 0x7000, 0, 1090, 0); /* of another that had this handle */
+    tell(1, RING_SPACE_ACCESS, 0x8000, 0, 1200, 0); /* unknown */
+    kind = 0;
+    tell(0, RING_SPACE_ALLOC, 0x7000, 64, 1100, 0);
+    tell(0, RING_SPACE_FREE, 0x7000, 0, 1300, 0);
+    tell(0, RING_SPACE_ALLOC, 0x7000, 64, 1400, 0);
+    CHECK_TOLD("=4/1@1100 +1@1100 =1/1@1200 -1@1300 +2@1400");
+}
+
 static void test_nonsense(void)
 {
     uint64_t words[WORDS] = {RING_SPACE | (uint64_t)RING_SPACE_END << 5};
@@ -154,6 +177,7 @@ int main(void)
         {"a handle is no address", test_classes},
         {"what is mapped lives on after its release", test_mappings},
         {"what an owner has ends with it, and nothing else", test_owners},
+        {"accesses are to what lives then", test_accesses},
         {"nonsense is no record", test_nonsense},
     };
     int failed = check_run(tests, COUNT(tests));

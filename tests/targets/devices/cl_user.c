@@ -8,6 +8,8 @@
  * none      0 bytes, which is an error that nobody asks for
  * kernels   add (reads 1 MiB and a part of 64 KiB, writes 2 MiB) 30 times, then 10 times with 2 MiB twice; fill (writes 2
  *           MiB) 5 times, its number as an argument; the first kernel of a name is released before the second is made
+ * waste     8 MiB too early, 6 MiB freed late, 5 MiB that nobody uses, 4 MiB that are needed at the peak; and 1 MiB each of
+ *           which a part is used, which is mapped meanwhile, and which is filled when it is made and read at the end
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -37,6 +39,12 @@ typedef void *handle;
     X(int, clEnqueueNDRangeKernel,                                                                 \
       (handle, handle, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t,         \
        const handle *, handle *))                                                                  \
+    X(int, clEnqueueReadBuffer,                                                                    \
+      (handle, handle, uint32_t, size_t, size_t, void *, uint32_t, const handle *, handle *))      \
+    X(void *, clEnqueueMapBuffer,                                                                  \
+      (handle, handle, uint32_t, uint64_t, size_t, size_t, uint32_t, const handle *, handle *,     \
+       int32_t *))                                                                                 \
+    X(int, clEnqueueUnmapMemObject, (handle, handle, void *, uint32_t, const handle *, handle *))  \
     X(int, clFinish, (handle))                                                                     \
     X(int, clReleaseKernel, (handle))                                                              \
     X(void *, clSVMAlloc, (handle, uint64_t, size_t, uint32_t))                                    \
@@ -162,6 +170,85 @@ static void kernels(handle device)
     clReleaseMemObject(whole);
 }
 
+static handle made(uint64_t flags, size_t bytes, void *from)
+{
+    handle buffer = clCreateBuffer(context, flags, bytes, from, NULL);
+
+    need(buffer);
+    return buffer;
+}
+
+__attribute__((noinline)) static handle make_early(void)
+{
+    return made(1, 8 * MIB, NULL);
+}
+
+__attribute__((noinline)) static handle make_late(void)
+{
+    return made(1, 6 * MIB, NULL);
+}
+
+__attribute__((noinline)) static handle make_unused(void)
+{
+    return made(1, 5 * MIB, NULL);
+}
+
+static void fill_it(handle fill, handle buffer)
+{
+    expect(clSetKernelArg(fill, 0, sizeof(buffer), &buffer));
+    launch(fill, 1);
+}
+
+static void read_it(handle buffer)
+{
+    char first[16];
+
+    expect(clEnqueueReadBuffer(queue, buffer, 1, 0, sizeof(first), first, 0, NULL, NULL));
+}
+
+static void waste(handle device)
+{
+    static char filled_from[MIB];
+    const size_t range[2] = {0, 64 << 10};
+    uint64_t number = 7;
+    int32_t status;
+    handle program, fill, early, late, unused, needed, whole, part, mapped, filled;
+    void *at;
+
+    need(queue = clCreateCommandQueue(context, device, 0, &status));
+    need(program = clCreateProgramWithSource(context, 1, &source, NULL, &status));
+    expect(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    need(fill = clCreateKernel(program, "fill", &status));
+    expect(clSetKernelArg(fill, 1, sizeof(number), &number));
+    early = make_early();
+    late = make_late();
+    fill_it(fill, late);
+    unused = make_unused();
+    whole = made(1, MIB, NULL);
+    need(part = clCreateSubBuffer(whole, 1, 0x1220, range, &status));
+    fill_it(fill, part);
+    mapped = made(1, MIB, NULL);
+    filled = made(1 | 1 << 5, MIB, filled_from);
+    need(at = clEnqueueMapBuffer(queue, mapped, 1, 2, 0, MIB, 0, NULL, NULL, &status));
+    needed = made(1, 4 * MIB, NULL);
+    fill_it(fill, needed);
+    expect(clEnqueueUnmapMemObject(queue, mapped, at, 0, NULL, NULL));
+    read_it(needed);
+    clReleaseMemObject(needed);
+    fill_it(fill, part);
+    fill_it(fill, mapped);
+    clReleaseMemObject(mapped);
+    read_it(filled);
+    clReleaseMemObject(filled);
+    clReleaseMemObject(part);
+    clReleaseMemObject(whole);
+    fill_it(fill, early);
+    read_it(early);
+    clReleaseMemObject(early);
+    clReleaseMemObject(unused);
+    clReleaseMemObject(late);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "buffers";
@@ -188,6 +275,8 @@ int main(int argc, char **argv)
         images();
     else if (strcmp(what, "kernels") == 0)
         kernels(device);
+    else if (strcmp(what, "waste") == 0)
+        waste(device);
     else if (strcmp(what, "refused") == 0)
         return clCreateBuffer(context, 1, (size_t)1 << 50, NULL, &status) != NULL;
     else if (strcmp(what, "none") == 0)
