@@ -72,7 +72,8 @@ uintptr_t mstx_heap(const uintptr_t *a, uintptr_t result, struct caller c)
     if (!h || h->usage || h->type || !h->described)
         return result;
     atomic_store(&unheard, !result);
-    pool_heap(POOL_MSTX, heap, domain_name(a[0]), h->described->device, h->described->bytes, c);
+    pool_heap(POOL_MSTX, heap, domain_name(a[0]), h->described->device, (uintptr_t)h->described->at,
+              h->described->bytes, c);
     return heap;
 }
 

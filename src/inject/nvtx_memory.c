@@ -70,7 +70,7 @@ static uintptr_t heap_register(const struct ranges_name *domain, const struct he
     }
     name = nvtx_text((int32_t)h->message_type, h->message, room);
     pool_heap(POOL_NVTX, heap, name && *name ? name : domain_name(domain), POOL_NO_DEVICE,
-              h->described->bytes, CALLER());
+              (uintptr_t)h->described->at, h->described->bytes, CALLER());
     return heap;
 }
 

@@ -21,6 +21,7 @@ static const char *const calls[POOL_SOURCES][CALL_COUNT] = {
 };
 
 static struct lookup heaps[POOL_SOURCES];   /* -> the name of its pool; 0: it is none */
+static struct lookup starts[POOL_SOURCES];  /* heap -> where it begins, by which it is told */
 static struct lookup regions[POOL_SOURCES]; /* address -> its heap */
 
 /* ---- names ---- */
@@ -108,13 +109,14 @@ static void tell_end(enum pool_source s, enum ring_space what, unsigned int clas
 
 /* ---- heaps and regions ---- */
 
-void pool_heap(enum pool_source s, uint64_t heap, const char *name, uint32_t device, uint64_t bytes,
-               struct caller c)
+void pool_heap(enum pool_source s, uint64_t heap, const char *name, uint32_t device,
+               uint64_t address, uint64_t bytes, struct caller c)
 {
     const char *pool = pool_name(s, name, device);
 
     lookup_set(&heaps[s], heap, (uintptr_t)pool);
-    tell_fresh(s, HEAP, pool, heap, 0, bytes, c);
+    lookup_set(&starts[s], heap, address);
+    tell_fresh(s, HEAP, pool, address, 0, bytes, c);
 }
 
 void pool_heap_other(enum pool_source s, uint64_t heap)
@@ -124,13 +126,13 @@ void pool_heap_other(enum pool_source s, uint64_t heap)
 
 void pool_heap_reset(enum pool_source s, uint64_t heap, bool gone, struct caller c)
 {
-    uint64_t value;
+    uint64_t value, start;
 
     if (heap <= 1)
         return;
     tell_end(s, RING_SPACE_GONE, REGION, 0, heap, c);
-    if (gone && lookup_remove(&heaps[s], heap, &value))
-        tell_end(s, RING_SPACE_FREE, HEAP, heap, 0, c);
+    if (gone && lookup_remove(&heaps[s], heap, &value) && lookup_remove(&starts[s], heap, &start))
+        tell_end(s, RING_SPACE_FREE, HEAP, start, 0, c);
 }
 
 void pool_region(enum pool_source s, uint64_t heap, const char *name, uint64_t address,

@@ -12,8 +12,8 @@ enum pool_source { POOL_NVTX, POOL_MSTX, POOL_SOURCES };
 #define POOL_NO_DEVICE UINT32_MAX
 
 /* A heap came to be, of a pool that is called so; NULL: it has no name. A pool with a device is another on each. */
-void pool_heap(enum pool_source s, uint64_t heap, const char *name, uint32_t device, uint64_t bytes,
-               struct caller c);
+void pool_heap(enum pool_source s, uint64_t heap, const char *name, uint32_t device,
+               uint64_t address, uint64_t bytes, struct caller c);
 /* A heap that is no pool: its regions are not told. */
 void pool_heap_other(enum pool_source s, uint64_t heap);
 /* All its regions are free; `gone`: it is, too. */

@@ -155,11 +155,12 @@ static void take_module(struct frames *f, const struct trace_module *r)
     f->modules[r->module] = names_get(f->names, r->file);
 }
 
-/* Why functions of a module have no name. */
+/* Why functions of a module have no name; and of a file of another tool, that it is one. */
 static void take_fact(struct frames *f, const struct trace_event *ev)
 {
     const char *key = names_get(f->names, ev->fact.key);
 
+    f->imported |= ev->fact.subject == TRACE_OF_RUN && key && !strcmp(key, FACT_IMPORTED);
     if (ev->fact.subject != TRACE_OF_MODULE || !key || strcmp(key, FACT_UNNAMED) != 0 ||
         !ev->fact.id || ev->fact.id > f->module_count)
         return;

@@ -52,6 +52,8 @@ struct frames { /* zeroed but for its names: empty */
     uint64_t depths;              /* of all stacks together: what walking each of them once costs */
     uint64_t left_out; /* records that name what is not there, or what is above the limits */
     uint64_t cut;      /* stacks without those who called them */
+    bool of_device;    /* what is allocated is memory of a device, or of a pool on one */
+    bool imported;     /* it is a file of another tool */
     const struct table_stack **shared[FRAMES_SHARED]; /* by stack; NULL: nobody has asked yet */
     uint32_t *costs;                                  /* by frame: bytes that its names take */
 };

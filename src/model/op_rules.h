@@ -15,6 +15,7 @@ enum op_meaning {
     OP_NOTHING,
     OP_NAMED,     /* the frame of an operator: its name */
     OP_TENSOR,    /* allocates the memory of tensors */
+    OP_RESERVE,   /* takes memory of a device that its pool cuts tensors out of */
     OP_WORKSPACE, /* allocates memory that a library of kernels works in */
     OP_BACKWARD,  /* gradients are computed */
     OP_NODE,      /* of the operator of this name, or what belongs to it */

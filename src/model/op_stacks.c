@@ -187,12 +187,14 @@ static void take_name(struct describing *d, const struct op_name *n)
         add_module(d, n->found.name, n->found.length);
     out->tensor |= meaning == OP_TENSOR;
     out->workspace |= meaning == OP_WORKSPACE && out->op; /* not what a library begins with */
+    out->reserve |= meaning == OP_RESERVE;
     out->made |= meaning == OP_MADE;
     out->data |= meaning == OP_DATA;
 }
 
 static void take_frame(struct describing *d, const struct op_names *names)
 {
+    d->out->native |= !names->python;
     if (names->python)
         d->outermost = true;
     for (int i = 0; i < names->count; i++) {
@@ -209,6 +211,15 @@ static void take_frame(struct describing *d, const struct op_names *names)
     }
 }
 
+/* On a device a framework has its tensors, and little besides: no allocator of one vendor has to be known. Stacks of
+ * Python alone are those of a snapshot of its pool, which has nothing else.
+ */
+static bool is_of_tensor(const struct frames *f, const struct op_stack *o)
+{
+    return !o->reserve && !o->workspace &&
+           (o->tensor || (f->of_device && o->framework) || (f->imported && !o->native));
+}
+
 static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
 {
     uint32_t chain[DEPTH_MOST];
@@ -223,6 +234,7 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
             take_frame(&d, names_of(s, chain[depth]));
     if (d.length)
         out->modules = keep(s, d.modules, d.length);
+    out->tensor = is_of_tensor(s->frames, out);
 }
 
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)

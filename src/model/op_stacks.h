@@ -26,8 +26,10 @@ struct op_stack {
     const char *modules; /* classes of the modules it is in, as Net/Block/Linear; NULL: in none */
     struct table_frame site;
     enum op_phase phase;
+    bool native;    /* it has frames of native code */
     bool tensor;    /* its blocks are the memory of tensors */
     bool workspace; /* or what kernels work in */
+    bool reserve;   /* or what a framework's pool takes, to make tensors of it later */
     bool made;      /* in code of the program that makes an object */
     bool data;      /* where inputs are read */
 };

@@ -45,6 +45,7 @@ static void take_frames(struct recorded *r, const struct trace_event *ev)
 
 static void end_frames(struct recorded *r)
 {
+    r->frames.of_device |= r->selection.space != SPACE_HOST;
     frames_share(&r->frames);
 }
 

@@ -36,6 +36,50 @@ void reserves_take(struct reserves *r, struct threads *threads, const struct tra
                             .requested = ev->present > 6 ? p->requested : ABSENT});
 }
 
+/* ---- of a pool that its program tells of ---- */
+
+static void remove_told(struct reserves *r, uint64_t number)
+{
+    uint64_t place;
+
+    if (!intmap_get(&r->places, number, &place) || !place)
+        return;
+    intmap_put(&r->places, number, 0);
+    r->list[place - 1] = r->list[--r->count];
+    if (place <= r->count)
+        intmap_put(&r->places, r->list[place - 1].number, place);
+}
+
+static bool is_reserved(const struct space_list *l, uint64_t space)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->list[i].number == space)
+            return l->list[i].kind == TRACE_SPACE_RESERVED;
+    return false;
+}
+
+void reserves_take_told(struct reserves *r, const struct space_list *spaces,
+                        struct threads *threads, const struct trace_event *ev)
+{
+    const struct trace_space_alloc *a = &ev->space_alloc;
+    uint64_t address = ev->present > 7 ? a->address : 0;
+    const struct threads_thread *t;
+
+    if (ev->kind == TRACE_SPACE_FREE)
+        remove_told(r, ev->space_free.block);
+    if (ev->kind != TRACE_SPACE_ALLOC || !is_reserved(spaces, a->space) ||
+        !(t = threads_find(threads, a->thread)))
+        return;
+    if (add(r, (struct reserve){.process = t->process,
+                                .address = address,
+                                .bytes = a->bytes,
+                                .stack = a->stack,
+                                .end = address,
+                                .number = a->block,
+                                .space = a->space}))
+        intmap_put(&r->places, a->block, r->count);
+}
+
 /* ---- of a recorded program ---- */
 
 static void take_mapping(void *context, const struct mapping *m)
@@ -134,23 +178,49 @@ static void finish(struct reserve *x)
         x->blocks = x->requested = x->largest_free = ABSENT;
 }
 
+static void put_blocks_in(struct reserves *r, const struct tensors *t,
+                          const struct tensors_moment *moment)
+{
+    size_t count = 0;
+    struct placed *list = list_blocks(t, moment, &count);
+
+    memory_sort(r->list, r->count, sizeof(*r->list), by_address);
+    fill(r, list, count);
+    free(list);
+}
+
 void reserves_find(struct reserves *r, const struct mappings *m, const struct tensors *t,
                    const struct tensors_moment *moment)
 {
-    size_t count = 0;
-    struct placed *list;
-
     mappings_each(m, take_mapping, r);
-    memory_sort(r->list, r->count, sizeof(*r->list), by_address);
-    list = list_blocks(t, moment, &count);
-    fill(r, list, count);
+    put_blocks_in(r, t, moment);
     for (size_t i = 0; i < r->count; i++)
         finish(&r->list[i]);
-    free(list);
+}
+
+/* A block is as large as its pool has made it: what was asked for is not told. */
+void reserves_fill_told(struct reserves *r, uint64_t space, const struct tensors *t,
+                        const struct tensors_moment *moment)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        if (r->list[i].space == space)
+            r->list[kept++] = r->list[i];
+    r->count = kept;
+    put_blocks_in(r, t, moment);
+    for (size_t i = 0; i < r->count; i++) {
+        struct reserve *x = &r->list[i];
+
+        leave_free(x, x->address + x->bytes);
+        x->used = x->requested;
+        x->requested = ABSENT;
+    }
 }
 
 void reserves_free(struct reserves *r)
 {
     free(r->list);
+    intmap_free(&r->places);
     *r = (struct reserves){0};
 }

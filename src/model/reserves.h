@@ -1,7 +1,8 @@
 /* reserves - memory that pools hold to hand out, segment by segment, at one moment.
  *
- * Of snapshots that are imported it is as their tool has written it (POOL). Of a recorded program a segment is a
- * mapping that is known to be an allocator's; what is in it are the blocks whose addresses are there.
+ * Of snapshots that are imported it is as their tool has written it (POOL). Where a program tells of its own pools,
+ * segments are the space of what they have to hand out, and blocks that of what they have handed out. Of other recorded
+ * memory a segment is a mapping that is known to be an allocator's; what is in it are the blocks whose addresses are there.
  * What is not known stays absent: how an allocator rounds sizes up (`used`), where the blocks of an exact recording
  * are, what is free between blocks of which some are samples, and all of a segment in which no block is known: it
  * may be full of small ones, and samples of Python's objects are not in its arenas.
@@ -9,24 +10,33 @@
 #ifndef MODEL_RESERVES_H
 #define MODEL_RESERVES_H
 
+#include "model/space_lens.h"
 #include "model/tensors.h"
 #include "trace/mappings.h"
 
 struct reserve { /* a segment; numbers may be ABSENT */
     uint64_t process, address, bytes, stack;
     uint64_t blocks, used, requested, largest_free;
-    uint64_t end; /* of the block before: while they are put in */
+    uint64_t end;           /* of the block before: while they are put in */
+    uint64_t number, space; /* of a told pool's segment */
 };
 
 struct reserves { /* zeroed: none */
     struct reserve *list;
     size_t count, room;
-    uint64_t time_ns; /* of the last POOL */
+    struct intmap places; /* number of a told segment -> 1 + its place */
+    uint64_t time_ns;     /* of the last POOL */
     uint64_t left_out;
 };
 
 /* Take a POOL; others are left alone. */
 void reserves_take(struct reserves *r, struct threads *threads, const struct trace_event *ev);
+/* Take what told pools have to hand out, up to a moment; others are left alone. */
+void reserves_take_told(struct reserves *r, const struct space_list *spaces,
+                        struct threads *threads, const struct trace_event *ev);
+/* Of the pool whose segments are in one space: put its blocks into them, all that live at a moment. */
+void reserves_fill_told(struct reserves *r, uint64_t space, const struct tensors *t,
+                        const struct tensors_moment *moment);
 /* Of the mappings at a moment, and the blocks that live then. Sorted by process and address. */
 void reserves_find(struct reserves *r, const struct mappings *m, const struct tensors *t,
                    const struct tensors_moment *moment);

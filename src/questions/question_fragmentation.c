@@ -8,6 +8,7 @@
 #include "questions/tensor_answer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROWS 30
 
@@ -46,6 +47,7 @@ static const struct table_column segment_columns[] = {
 struct asking {
     struct tensor_state tensors;
     struct reserves told, found;
+    struct space_list spaces;
     struct mappings mapped;
     struct threads *threads;
 };
@@ -66,10 +68,38 @@ static uint64_t free_of(const struct reserve *x)
     return taken == ABSENT ? ABSENT : x->bytes > taken ? x->bytes - taken : 0;
 }
 
+/* NULL: it is none that is there. */
+static const struct space_entry *space_of(const struct asked *q)
+{
+    const struct asking *s = q->state;
+
+    for (size_t i = 0; i < s->spaces.count; i++)
+        if (s->spaces.list[i].number == q->options->space)
+            return &s->spaces.list[i];
+    return NULL;
+}
+
+/* Where the segments of a told pool are: "reserved:NAME" of "pool:NAME". 0: nowhere. */
+static uint64_t reserved_of(const struct asking *s, const struct space_entry *pool)
+{
+    const char *name = strchr(pool->name, ':');
+
+    for (size_t i = 0; name && i < s->spaces.count; i++) {
+        const struct space_entry *x = &s->spaces.list[i];
+
+        if (x->kind == TRACE_SPACE_RESERVED && strchr(x->name, ':') &&
+            strcmp(strchr(x->name, ':'), name) == 0)
+            return x->number;
+    }
+    return 0;
+}
+
 static const char *name_of(struct asked *q, uint64_t process)
 {
     const struct heap_process *p = heap_process_of(&q->recorded->heap, process);
 
+    if (q->options->space)
+        return space_of(q)->name;
     return p && p->run ? p->run->name : NULL;
 }
 
@@ -176,6 +206,8 @@ static const char *basis_of(const struct asked *q, const struct asking *s)
 {
     const struct heap *h = &q->recorded->heap;
 
+    if (q->options->space)
+        return "exact: by the program's own word";
     if (s->told.count)
         return "exact: as the imported file has it";
     if (names_find(q->recorded->run.names, TRACE_OF_RUN, FACT_IMPORTED))
@@ -205,8 +237,9 @@ static void put_facts(struct asked *q, const struct asking *s, struct table *fac
     if (!s->told.count && !s->found.count)
         facts->note =
             "No pool is known at this moment: those of a program's own allocator are where it tells its blocks by "
-            "tidemark_alloc, and of PyTorch on devices in its snapshots, which can be imported. What malloc has "
-            "reserved is not known; the question resident tells which pages of it are there.";
+            "tidemark_alloc, those that it tells NVTX or MSTX of by --space pool:NAME, and of PyTorch on devices in its "
+            "snapshots, which can be imported. What malloc has reserved is not known; the question resident tells which "
+            "pages of it are there.";
 }
 
 /* ---- the question ---- */
@@ -225,6 +258,15 @@ static void take_pools(void *context, const struct trace_event *ev)
     reserves_take(&s->told, s->threads, ev);
 }
 
+static void take_spaces(void *context, const struct trace_event *ev)
+{
+    struct asked *q = context;
+    struct asking *s = q->state;
+
+    space_list_take(&s->spaces, &q->recorded->names, ev);
+    reserves_take_told(&s->found, &s->spaces, s->threads, ev);
+}
+
 static uint64_t until(const struct heap *h, const struct tensors_moment *m)
 {
     return m->moment == HEAP_AT_PEAK ? h->peak_ns
@@ -238,35 +280,54 @@ static void again(struct asked *q)
     struct recorded *r = q->recorded;
     struct tensors_moment m = tensor_moment(&r->heap, HEAP_AT_PEAK);
 
+    s->threads = &r->threads;
+    if (q->options->space)
+        recorded_take_again(r, take_spaces, q, until(&r->heap, &m));
     if (!r->heap.any)
         return;
-    s->threads = &r->threads;
     tensor_want(q, &s->tensors);
     s->tensors.tensors.all = true;
+    if (q->options->space)
+        return;
     recorded_take_again(r, take_mapping, s, until(&r->heap, &m));
     recorded_take_again(r, take_pools, s, UINT64_MAX);
 }
 
-static int run(struct asked *q, struct err *err)
+static void answer(struct asked *q, const struct space_entry *pool)
 {
     struct asking *s = q->state;
     struct heap *h = &q->recorded->heap;
     struct tensors_moment m = tensor_moment(h, HEAP_AT_PEAK);
     struct table *facts = answer_facts(q->answer, "facts");
 
-    if (!q->options->space && heap_begin(h, q->answer, facts)) {
+    if (!heap_begin(h, q->answer, facts))
+        return;
+    if (pool)
+        reserves_fill_told(&s->found, reserved_of(s, pool), &s->tensors.tensors, &m);
+    else
         reserves_find(&s->found, &s->mapped, &s->tensors.tensors, &m);
-        put_facts(q, s, facts, &m);
-        put_tables(q, s->told.count ? &s->told : &s->found);
-    }
+    put_facts(q, s, facts, &m);
+    put_tables(q, s->told.count ? &s->told : &s->found);
+}
+
+static int run(struct asked *q, struct err *err)
+{
+    struct asking *s = q->state;
+    const struct space_entry *pool = q->options->space ? space_of(q) : NULL;
+    int status = 0;
+
+    if (!q->options->space || (pool && pool->kind == TRACE_SPACE_POOL))
+        answer(q, pool);
+    else
+        status = err_set(
+            err,
+            "this space is no pool that a program tells of: fragmentation is about one, as --space "
+            "pool:NAME; the question spaces lists them");
     mappings_free(&s->mapped);
     reserves_free(&s->told);
     reserves_free(&s->found);
     tensor_end(&s->tensors);
-    if (q->options->space)
-        return err_set(err, "pools of devices are known in imported snapshots alone: ask without "
-                            "--space");
-    return 0;
+    return status;
 }
 
 const struct question question_fragmentation = {
@@ -274,7 +335,7 @@ const struct question question_fragmentation = {
     .summary = "what pools have reserved, what of it is used, and in which pieces the rest is",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's pools in imported snapshots, as they were when those were written; and of a recorded program the arenas whose blocks are told one by one, at the peak or at --at. Scattered is what of the free memory is not in the largest piece.",
+        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's pools in imported snapshots, as they were when those were written; with --space pool:NAME those of a pool that the program tells NVTX or MSTX of; and of a recorded program the arenas whose blocks are told one by one, at the peak or at --at. Scattered is what of the free memory is not in the largest piece.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct asking),
     .again = again,

@@ -1,6 +1,7 @@
 """Files of other tools become traces, and traces files of theirs."""
 
 import csv
+import itertools
 import json
 import os
 import pathlib
@@ -102,6 +103,45 @@ def test_segments_that_grow_are_not_counted_twice(imported, pickled, ask):
                event("alloc", base, 512, 3)]
     uses = ask(imported(pickled({"segments": [grown], "device_traces": [history]}))[0], "devices")["uses"]
     assert uses[0]["used_peak"] == 8 * MIB
+
+
+TORCH = "/opt/venv/lib/python3.11/site-packages/torch/"
+POOL = ("??", 0, "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(signed char, unsigned long)")
+CALLED = [(TORCH + "nn/modules/module.py", 1789, "_call_impl"), ("/app/train.py", 12, "<module>")]
+PHASES = {
+    "build": [(TORCH + "nn/modules/linear.py", 106, "__init__"), ("/app/train.py", 5, "<module>")],
+    "forward": [(TORCH + "nn/modules/linear.py", 125, "forward"), *CALLED],
+    "backward": [(TORCH + "autograd/graph.py", 979, "_engine_run_backward"), ("/app/train.py", 13, "<module>")],
+    "optimizer": [(TORCH + "optim/adam.py", 147, "step"), ("/app/train.py", 14, "<module>")],
+}
+
+
+@pytest.mark.parametrize("native", [[], [POOL]], ids=["stacks of Python", "and of C++"])
+def test_what_tensors_of_a_snapshot_are_for(imported, pickled, ask, native):
+    """Its functions have no names of classes, as those of real snapshots."""
+    history, at = [], itertools.count(0x7f0000000000, MIB)
+
+    def born(phase, size):
+        address = next(at)
+        history.append(event("alloc", address, size, len(history), native + PHASES[phase]))
+        return address
+
+    def died(address, size):
+        history.extend(event(f"free_{what}", address, size, len(history)) for what in ("requested", "completed"))
+
+    born("build", 1 * MIB)
+    for step in range(4):
+        activation, of_it = born("forward", 2 * MIB), born("backward", 1024)
+        if not step:
+            born("backward", 1 * MIB)
+        died(activation, 2 * MIB)
+        died(of_it, 1024)
+        if not step:
+            born("optimizer", 4 * MIB)
+    trace, _ = imported(pickled({"segments": [], "device_traces": [history]}))
+    kinds = {row["kind"]: row["bytes"] for row in ask(trace, "decompose")["kinds"] if row["bytes"] > 1024}
+    assert kinds == {"parameters": MIB, "gradients": MIB, "optimizer state": 4 * MIB, "activations": 2 * MIB}
+    assert {row["phase"] for row in ask(trace, "ops")["ops"]} == set(PHASES)
 
 
 def test_a_failure_to_allocate_is_a_moment(imported, pickled, run):
