@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "collect/blocked.h"
 #include "collect/giver.h"
+#include "collect/identity.h"
 #include "collect/member_end.h"
 #include "collect/member_read.h"
 #include "collect/members.h"
@@ -62,7 +63,9 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     c->rings.control->cpu_ns = options->cpu_ns ? options->cpu_ns : 10000000;
     c->rings.control->wants = c->wants = options->wants;
     c->last = &c->members;
-    c->door = giver_listen();
+    c->door = giver_listen(RING_GIVEN);
+    c->rings.control->pid_namespace = identity_namespace();
+    c->rings.control->secret = presented_open(&c->presented, giver_listen(RING_WHO));
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
@@ -70,7 +73,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
 }
 
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, const char *file,
+                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
                                             const char *name),
                          void *context)
 {
@@ -234,6 +237,7 @@ static void look_who_lives(struct collect *c)
     struct member *m, **link;
     uint64_t before;
 
+    presented_take(&c->presented);
     for (m = c->members; m; m = m->next)
         m->gone = !m->ended && (members_gone(m) || members_replaced(c, m));
     members_look(c); /* it may have claimed more before it went */
@@ -389,6 +393,7 @@ void collect_finish(struct collect *c, struct absorb_counts *totals)
     intmap_free(&c->by_number);
     intmap_free(&c->by_pid);
     intmap_free(&c->ends);
+    presented_close(&c->presented);
     rings_close(&c->rings);
     if (c->library > 0)
         close(c->library);

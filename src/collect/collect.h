@@ -40,11 +40,11 @@ void collect_library(struct collect *c, const char *path);
 const char *collect_environment(const struct collect *c);
 
 /* Let somebody else number the processes and tell of them: `number` is called once for each
- * incarnation that has begun to record itself, with the file that it runs and its name. Before the
- * command starts.
+ * incarnation that has begun to record itself, with the process that forked it (0: not known), the
+ * file that it runs and its name. Before the command starts.
  */
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, const char *file,
+                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
                                             const char *name),
                          void *context);
 
