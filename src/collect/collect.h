@@ -91,6 +91,9 @@ bool collect_reach(struct collect *c, int pid, const struct collect_still *still
 /* Where the ring is, for one who joins. */
 const char *collect_ring(const struct collect *c);
 
+/* A process that runs is about to join: its children may come from its network namespace. */
+void collect_expect(struct collect *c, int pid);
+
 /* Call `visit` for every process that is being recorded. */
 void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context);
 

@@ -115,6 +115,7 @@ static void watch_life(struct collect *c, struct member *m, int pid)
     m->pidfd = -1;
     if (!pid)
         return;
+    presented_reach(&c->presented, pid);
     m->pidfd = descriptor_keep((int)syscall(SYS_pidfd_open, pid, 0));
     m->birth = m->pidfd < 0 ? identity_birth(pid) : 0;
     intmap_put(&c->by_pid, (uint64_t)pid, (uint64_t)(uintptr_t)m);

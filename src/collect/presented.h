@@ -8,10 +8,15 @@
 #include "base/intmap.h"
 
 #define PRESENTED_WAITING 64 /* that have come, and not yet sent their number */
+#define PRESENTED_NETWORKS 16
 
 struct presented { /* zeroed and not opened: nobody has */
-    int listener;
     uint64_t secret;
+    struct {
+        uint64_t inode; /* of the network namespace */
+        int listener;   /* -1: we cannot listen there */
+    } networks[PRESENTED_NETWORKS];
+    unsigned int network_count;
     struct intmap pids; /* number -> pid, by our numbers */
     struct {
         int fd, pid;
@@ -23,6 +28,11 @@ struct presented { /* zeroed and not opened: nobody has */
  * where listener is -1, or there is no chance.
  */
 uint64_t presented_open(struct presented *p, int listener);
+
+/* A process that is ours may be in another network namespace, from which no name of ours is seen: listen
+ * there as well, where we have the right to.
+ */
+void presented_reach(struct presented *p, int pid);
 
 /* Hear all that have come. */
 void presented_take(struct presented *p);
