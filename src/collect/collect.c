@@ -8,11 +8,11 @@
 #include "base/memory.h"
 #include "collect/blocked.h"
 #include "collect/giver.h"
+#include "collect/identity.h"
 #include "collect/member_end.h"
 #include "collect/member_read.h"
 #include "collect/members.h"
 #include "collect/reach.h"
-#include "collect/residing.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -62,7 +62,9 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     c->rings.control->cpu_ns = options->cpu_ns ? options->cpu_ns : 10000000;
     c->rings.control->wants = c->wants = options->wants;
     c->last = &c->members;
-    c->door = giver_listen();
+    c->door = giver_listen(RING_GIVEN);
+    c->rings.control->pid_namespace = identity_namespace();
+    c->rings.control->secret = presented_open(&c->presented, giver_listen(RING_WHO));
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
@@ -70,7 +72,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
 }
 
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, const char *file,
+                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
                                             const char *name),
                          void *context)
 {
@@ -159,81 +161,13 @@ uint64_t collect_snapshot(struct collect *c, const char *name)
     return at;
 }
 
-bool collect_wants_reach(const struct collect *c)
-{
-    return c->wants & RING_WANTS_REACH;
-}
-
-bool collect_reach(struct collect *c, int pid, const struct collect_still *still, uint64_t at_ns)
-{
-    for (struct member *m = c->members; m; m = m->next)
-        if (!m->ended && !m->gone && (int)m->process.pid == pid)
-            return reach_still(c, m, still, at_ns);
-    return false;
-}
-
-const char *collect_ring(const struct collect *c)
-{
-    return c->environment + strlen(RING_ENV "=");
-}
-
-void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context)
-{
-    for (const struct member *m = c->members; m; m = m->next)
-        if (!m->ended && !m->gone && m->process.pid)
-            visit(context, (int)m->process.pid);
-}
-
-static size_t stacks_of(const struct collect *c, const struct member *m,
-                        struct residence_stack *out, size_t most)
-{
-    size_t count = 0;
-
-    for (unsigned int i = 0; i < m->slot_count && count < most; i++) {
-        const struct absorb_ring *r = c->states[m->slots[i]];
-
-        if (r->stack_bytes && r->tid != m->process.pid)
-            out[count++] = (struct residence_stack){r->stack_low, r->stack_bytes};
-    }
-    return count;
-}
-
-bool collect_resident(struct collect *c, int pid, uint64_t mono_ns)
-{
-    for (struct member *m = c->members; m; m = m->next)
-        if (!m->ended && !m->gone && m->process.pid == (uint32_t)pid && c->absorb.store)
-            return residing_look(&c->absorb, &m->process,
-                                 trace_store_time(c->absorb.store, mono_ns));
-    return true;
-}
-
-size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *out, size_t most)
-{
-    for (const struct member *m = c->members; m; m = m->next) {
-        if (!m->ended && !m->gone && m->process.pid == (uint32_t)pid)
-            return stacks_of(c, m, out, most);
-    }
-    return 0;
-}
-
-unsigned int collect_processes(const struct collect *c)
-{
-    return c->alive;
-}
-
-uint64_t collect_ended_ns(const struct collect *c, uint64_t number, uint64_t now)
-{
-    uint64_t at_ns;
-
-    return intmap_get(&c->ends, number, &at_ns) && at_ns < now ? at_ns : now;
-}
-
 /* What a child that has gone took over from its parent was told before this tick. */
 static void look_who_lives(struct collect *c)
 {
     struct member *m, **link;
     uint64_t before;
 
+    presented_take(&c->presented);
     for (m = c->members; m; m = m->next)
         m->gone = !m->ended && (members_gone(m) || members_replaced(c, m));
     members_look(c); /* it may have claimed more before it went */
@@ -389,6 +323,7 @@ void collect_finish(struct collect *c, struct absorb_counts *totals)
     intmap_free(&c->by_number);
     intmap_free(&c->by_pid);
     intmap_free(&c->ends);
+    presented_close(&c->presented);
     rings_close(&c->rings);
     if (c->library > 0)
         close(c->library);

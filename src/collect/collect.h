@@ -40,11 +40,11 @@ void collect_library(struct collect *c, const char *path);
 const char *collect_environment(const struct collect *c);
 
 /* Let somebody else number the processes and tell of them: `number` is called once for each
- * incarnation that has begun to record itself, with the file that it runs and its name. Before the
- * command starts.
+ * incarnation that has begun to record itself, with the process that forked it (0: not known), the
+ * file that it runs and its name. Before the command starts.
  */
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, const char *file,
+                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
                                             const char *name),
                          void *context);
 
@@ -90,6 +90,9 @@ bool collect_reach(struct collect *c, int pid, const struct collect_still *still
 
 /* Where the ring is, for one who joins. */
 const char *collect_ring(const struct collect *c);
+
+/* A process that runs is about to join: its children may come from its network namespace. */
+void collect_expect(struct collect *c, int pid);
 
 /* Call `visit` for every process that is being recorded. */
 void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context);

@@ -10,10 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int giver_listen(void)
+int giver_listen(const char *door)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
-    int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, RING_NAME "%d" RING_GIVEN, getpid());
+    int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, RING_NAME "%d%s", getpid(), door);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 

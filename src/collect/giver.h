@@ -5,8 +5,8 @@
 #ifndef COLLECT_GIVER_H
 #define COLLECT_GIVER_H
 
-/* A descriptor to wait for, named after us; -1: nobody can be given anything. */
-int giver_listen(void);
+/* A descriptor to wait for, named after us and `door`; -1: nobody can come. */
+int giver_listen(const char *door);
 
 /* Somebody has come: its pid by the kernel's word, and in *fd the socket to give it through; 0:
  * nobody.

@@ -2,8 +2,11 @@
  *
  * A pid of our own namespace is believed of a process that descends from us or that has the ring
  * mapped, and of one that has ended: it may have gone on by exec since. One of another namespace is
- * looked for: the kernel says of each process how it is numbered there (NSpid), and which part of
- * our memory it has mapped. That takes a look at many processes, but only for such.
+ * the one that has presented itself, of which the kernel has told us then how we number it: so it
+ * is known however short it lived. One that could not do that (it filters its system calls, has no
+ * descriptor left, is in another network namespace) is looked for: the kernel says of each process how
+ * it is numbered there (NSpid), and which part of our memory it has mapped. That takes a look at
+ * many processes, but only for such.
  */
 #include "collect/identity.h"
 
@@ -79,7 +82,7 @@ static int innermost_pid(int pid)
     return atoi(last);
 }
 
-static uint64_t own_namespace(void)
+uint64_t identity_namespace(void)
 {
     static uint64_t own; /* it stays */
 
@@ -182,13 +185,26 @@ static bool is_plausible(const struct identity_claim *c, bool (*ours)(void *cont
             identity_maps(c->pid, c->inode, c->offset) == IDENTITY_YES || is_over(c->pid));
 }
 
+/* Who presents itself as another, or is none of ours, is not that one, as long as this can be seen. */
+static bool is_presented(const struct identity_claim *c, bool (*ours)(void *context, int pid),
+                         void *context)
+{
+    int inner = c->presented ? innermost_pid(c->presented) : 0;
+
+    return c->presented &&
+           (!inner || (inner == c->pid &&
+                       (identity_descends(c->presented, ours, context) || is_over(c->presented))));
+}
+
 int identity_find(const struct identity_claim *c, bool (*ours)(void *context, int pid),
                   void *context)
 {
     int found;
 
-    if (c->namespace && c->namespace == own_namespace())
+    if (c->namespace && c->namespace == identity_namespace())
         return is_plausible(c, ours, context) ? c->pid : 0;
+    if (is_presented(c, ours, context))
+        return c->presented;
     if (fits(c, c->pid))
         return c->pid;
     found = find_child(c);

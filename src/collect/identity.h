@@ -15,7 +15,11 @@ struct identity_claim {
     uint64_t inode;     /* of the memory that we share */
     uint64_t offset;    /* of the ring in there */
     int parent;         /* the process that forked it, by our numbers; 0: not known */
+    int presented;      /* who has presented itself as it, by our numbers; 0: nobody has */
 };
+
+/* Our own pid namespace; 0: not known. */
+uint64_t identity_namespace(void);
 
 /* Does the process have this part of the memory mapped? */
 enum identity_answer identity_maps(int pid, uint64_t inode, uint64_t offset);

@@ -87,14 +87,24 @@ static bool is_taken(const struct collect *c, int pid)
            identity_maps(pid, c->rings.inode, rings_offset(m->slots[0])) == IDENTITY_YES;
 }
 
-static int find_pid(struct collect *c, uint32_t slot, uint32_t called, const struct announced *said)
+/* By our numbers; 0: not known. */
+static int parent_pid(struct collect *c, const struct announced *said)
 {
     const struct member *parent = said->parent ? find_member(c, said->parent) : NULL;
+
+    return parent ? (int)parent->process.pid : 0;
+}
+
+static int find_pid(struct collect *c, uint32_t number, uint32_t slot, uint32_t called,
+                    const struct announced *said)
+{
+    bool other = !said->namespace || said->namespace != identity_namespace();
     struct identity_claim claim = {.pid = (int)called,
                                    .namespace = said->namespace,
                                    .inode = c->rings.inode,
                                    .offset = rings_offset(slot),
-                                   .parent = parent ? (int)parent->process.pid : 0};
+                                   .parent = parent_pid(c, said),
+                                   .presented = other ? presented_pid(&c->presented, number) : 0};
     int pid = identity_find(&claim, is_ours, c);
 
     return pid && !is_taken(c, pid) ? pid : 0;
@@ -105,6 +115,7 @@ static void watch_life(struct collect *c, struct member *m, int pid)
     m->pidfd = -1;
     if (!pid)
         return;
+    presented_reach(&c->presented, pid);
     m->pidfd = descriptor_keep((int)syscall(SYS_pidfd_open, pid, 0));
     m->birth = m->pidfd < 0 ? identity_birth(pid) : 0;
     intmap_put(&c->by_pid, (uint64_t)pid, (uint64_t)(uintptr_t)m);
@@ -114,11 +125,12 @@ static struct member *new_member(struct collect *c, uint32_t number, uint32_t sl
                                  const struct announced *said)
 {
     struct member *m = memory_zeroed(sizeof(*m));
-    int pid = find_pid(c, slot, called, said);
+    int pid = find_pid(c, number, slot, called, said);
 
     m->said = number;
     m->called = called;
-    m->process.number = c->number ? (uint32_t)c->number(c->context, pid, said->text, said->name)
+    m->process.number = c->number ? (uint32_t)c->number(c->context, pid, parent_pid(c, said),
+                                                        said->text, said->name)
                                   : number;
     m->process.pid = (uint32_t)pid;
     m->process.stacks.process = m->process.number;

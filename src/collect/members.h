@@ -6,6 +6,7 @@
 
 #include "base/intmap.h"
 #include "collect/absorb.h"
+#include "collect/presented.h"
 #include "collect/rings.h"
 
 struct member { /* a recorded process */
@@ -34,6 +35,7 @@ struct collect {
     uint64_t unread;      /* rings of nobody */
     uint32_t launched;    /* programs that we have started */
     int door;             /* see giver.h; -1: there is none */
+    struct presented presented;
     unsigned int alive;
     uint64_t claims[RING_SLOTS]; /* process << 32 | slot, of those that are new */
     size_t claim_count;
@@ -46,7 +48,7 @@ struct collect {
     uint64_t flushed_ns;      /* and gave out what was held back */
     int library;              /* a descriptor of its file; 0 or below: none */
     char environment[96];
-    uint64_t (*number)(void *context, int pid, const char *file,
+    uint64_t (*number)(void *context, int pid, int parent, const char *file,
                        const char *name); /* NULL: as the programs number themselves */
     void *context;
 };

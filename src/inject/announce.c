@@ -1,6 +1,7 @@
 /* announce - see announce.h. */
 #include "inject/announce.h"
 
+#include "inject/ask.h"
 #include "inject/buffer.h"
 #include "inject/context.h"
 #include "inject/process.h"
@@ -57,6 +58,7 @@ static void announce_process(struct thread *t)
     words[1] = process.parent;
     words[2] = (uint64_t)bytes;
     words[3] = pid_namespace();
+    ask_to_know(process_number(), words[3]); /* first: who reads the record looks for that */
     buffer_now(t);
     buffer_put(t, RING_PROCESS, words, 4, text, (size_t)bytes);
     python_tell(t);

@@ -2,11 +2,13 @@
  *
  * The collector listens under a name without a file, which is seen from any root and any user, and
  * gives its memory to who descends from it. Anybody can take such a name when the collector is
- * gone: so we look at who answers. A process that filters its system calls may be ended by one that
+ * gone: so we look at who answers. But not where we only tell who we are: before its numbers of
+ * users are set, a user namespace knows nobody, and there is nothing to be had by it. A process that filters its system calls may be ended by one that
  * it does not expect, and asks nothing.
  */
 #include "inject/ask.h"
 
+#include "inject/state.h"
 #include "inject/sys.h"
 #include "trace/ring.h"
 
@@ -41,21 +43,35 @@ static bool is_collector(int fd, int pid)
            (who.uid == 0 || (who.uid == (uid_t)own && who.uid != NOBODY));
 }
 
-static bool reach(int fd, int pid)
+static bool reach(int fd, int pid, const char *door)
 {
-    struct timeval patience = {.tv_sec = 1};
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     char *name = a.sun_path + 1;
 
     memcpy(name, RING_NAME, strlen(RING_NAME));
     sys_number(name + strlen(RING_NAME), pid);
-    memcpy(name + strlen(name), RING_GIVEN, sizeof(RING_GIVEN));
-    sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience), 0);
-    sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience), 0);
+    memcpy(name + strlen(name), door, strlen(door) + 1);
     return !sys_failed(sys_call(SYS_connect, fd, (long)&a,
                                 (long)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)),
-                                0, 0, 0)) &&
-           is_collector(fd, pid);
+                                0, 0, 0));
+}
+
+/* -1: we must not ask. */
+static int open_socket(int flags)
+{
+    long fd = -1;
+
+    if (sys_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) == 0)
+        fd = sys_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, 0, 0, 0);
+    return sys_failed(fd) ? -1 : (int)fd;
+}
+
+static void be_patient(int fd)
+{
+    struct timeval most = {.tv_sec = 1};
+
+    sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&most, sizeof(most), 0);
+    sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&most, sizeof(most), 0);
 }
 
 static int receive(int fd)
@@ -80,16 +96,29 @@ static int receive(int fd)
 
 int ask_collector(const char *path)
 {
-    int pid = pid_in(path), got = -1;
-    long fd;
+    int pid = pid_in(path), got = -1, fd = pid ? open_socket(0) : -1;
 
-    if (!pid || sys_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0)
+    if (fd < 0)
         return -1;
-    fd = sys_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0, 0, 0);
-    if (sys_failed(fd))
-        return -1;
-    if (reach((int)fd, pid))
-        got = receive((int)fd);
+    be_patient(fd);
+    if (reach(fd, pid, RING_GIVEN) && is_collector(fd, pid))
+        got = receive(fd);
     sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
     return got;
+}
+
+void ask_to_know(uint32_t number, uint64_t pid_namespace)
+{
+    const struct ring_control *c = process.control;
+    struct ring_presented us = {.secret = c->secret, .process = number};
+    int fd;
+
+    if (!c->secret || (pid_namespace && pid_namespace == c->pid_namespace))
+        return;
+    fd = open_socket(SOCK_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (reach(fd, (int)(atomic_load(&c->collector) & ~RING_COLLECTOR_DIED), RING_WHO))
+        sys_call(SYS_sendto, fd, (long)&us, sizeof(us), MSG_NOSIGNAL, 0, 0);
+    sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }

@@ -6,6 +6,7 @@
 #include "inject/operators.h"
 #include "inject/objects.h"
 
+#include "inject/elf.h"
 #include "inject/event.h"
 #include "inject/failed.h"
 #include "inject/mute.h"
@@ -129,14 +130,20 @@ const struct got_hook operators_hooks[OPERATORS] = {
     HOOK("_ZdaPvSt11align_val_tRKSt9nothrow_t", delete_19),
 };
 
-/* Only those that the whole program is bound to, and that are the allocator's. */
+/* Only those that the whole program is bound to, and that are the allocator's. dlsym is not asked for
+ * what that does not have: in vain, it allocates, and leaves an error behind for the program's dlerror.
+ */
 bool operators_start(void)
 {
     const void *allocator = outside_object((uintptr_t)real.malloc);
     bool any = false;
+    struct elf e;
 
-    for (size_t i = 0; allocator && i < OPERATORS; i++) {
-        uintptr_t found = (uintptr_t)real_now()->dlsym(RTLD_DEFAULT, operators_hooks[i].name);
+    if (!allocator || !elf_open(&e, allocator))
+        return false;
+    for (size_t i = 0; i < OPERATORS; i++) {
+        const char *name = operators_hooks[i].name;
+        uintptr_t found = elf_find(&e, name) ? (uintptr_t)real_now()->dlsym(RTLD_DEFAULT, name) : 0;
         struct object o;
 
         if (!found || !objects_find((const void *)found, &o) || o.map != allocator)

@@ -255,12 +255,12 @@ static void find_heir(struct heap *h, struct heap_process *p)
     h->unknown_frees -= p->heir_frees;
 }
 
-/* A recording by samples that has met none: what it knows is mapped. */
+/* A recording by samples that has met none: what it knows is mapped, if anything. */
 static bool is_all_sampled(const struct heap *h, const struct run *run)
 {
     const char *how = names_find(run->names, TRACE_OF_RUN, FACT_RECORDED);
 
-    return h->mapped && !h->exact && how && !strcmp(how, "sampled");
+    return !h->exact && how && !strcmp(how, "sampled");
 }
 
 void heap_join(struct heap *h, struct run *run)

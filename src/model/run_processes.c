@@ -118,12 +118,14 @@ void run_on_process_end(struct run *r, const struct trace_event *ev)
 {
     struct run_process *p = run_find(&r->state->processes, ev->process_end.process);
 
-    if (!p || p->ended)
+    if (!p || (p->ended && p->end != TRACE_END_UNKNOWN))
+        return;
+    p->end = ev->process_end.end; /* how may be told later than that */
+    p->status = ev->process_end.status;
+    if (p->ended)
         return;
     p->ended = true;
     p->to_ns = ev->time_ns;
-    p->end = ev->process_end.end;
-    p->status = ev->process_end.status;
     for (unsigned int i = 0; i < METRICS_OF_PROCESS; i++)
         if (!metrics_counter(i) && metrics_has(&p->now, i)) {
             run_contribute(r, i, &p->now.value[i], NULL);

@@ -3,7 +3,6 @@
  */
 #include "procs/tree.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "procs/tree_inner.h"
 
@@ -14,8 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define REUSE_NS CLOCK_SECOND_NS /* a pid does not come back sooner */
 
 void tree_init(struct tree *t)
 {
@@ -118,7 +115,7 @@ int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, con
 
     if (how == TRACE_BORN_FORKED && (!t->children || pid == getpid()))
         return -1; /* a program that starts us to be watched does not grow by us */
-    if (index >= 0 && t->live_of[index] < 0 && t->all[index].died_ns + REUSE_NS > t->now_ns)
+    if (index >= 0 && t->live_of[index] < 0 && t->all[index].died_ns + TREE_REUSE_NS > t->now_ns)
         return -1; /* it has ended, and was not taken away yet */
     if (proc_open(&proc, pid, true) < 0)
         return -1;

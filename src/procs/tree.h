@@ -96,9 +96,10 @@ void tree_settle(struct tree *t);
 void tree_ended(struct tree *t, const struct proc_end *end);
 
 /* The number in the trace of a process that has begun to record itself: of an incarnation that has
- * not done so before. `file` is what it ran then; `name` is its name, should it be gone already.
+ * not done so before. `file` is what it ran then; `parent` (a pid, 0: not known) and `name` are its
+ * own, should it be gone already.
  */
-uint64_t tree_claim(struct tree *t, int pid, const char *file, const char *name);
+uint64_t tree_claim(struct tree *t, int pid, int parent, const char *file, const char *name);
 
 /* Whether a living process has become another program than the one that forked it, for sure. */
 bool tree_is_image(const struct tree *t, const struct watch_process *p);

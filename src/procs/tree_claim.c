@@ -10,9 +10,10 @@
 #include <string.h>
 
 /* A process that ended before it could be read; what it ran is known. */
-static int add_gone(struct tree *t, int pid, const char *name)
+static int add_gone(struct tree *t, int pid, int parent, const char *name)
 {
-    int index = tree_all_add(t, pid, t->all_count ? 0 : -1);
+    int from = parent ? tree_index_of(t, parent) : -1;
+    int index = tree_all_add(t, pid, from < 0 && t->all_count ? 0 : from);
 
     t->all[index].died_ns = t->now_ns;
     snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name);
@@ -20,6 +21,22 @@ static int add_gone(struct tree *t, int pid, const char *name)
         t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
         t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
     }
+    return index;
+}
+
+/* One that is gone went on by exec before: the same process, if nobody can have its pid by now. */
+static bool goes_on(const struct tree *t, int pid, int index)
+{
+    return pid > 0 && index >= 0 && t->all[index].died_ns != ABSENT &&
+           t->all[index].died_ns + TREE_REUSE_NS > t->now_ns;
+}
+
+static int go_on_gone(struct tree *t, int index, const char *name)
+{
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name);
+    tree_new_incarnation(t, index);
+    if (t->events)
+        t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
     return index;
 }
 
@@ -58,10 +75,11 @@ static bool has_moved_on(int pid, const char *file)
 /* One that is heard of for the first time; *moved: by now it runs another file. What it runs cannot
  * be asked any more when its memory is gone.
  */
-static int add_claimant(struct tree *t, int pid, const char *file, const char *name, bool *moved)
+static int add_claimant(struct tree *t, int pid, int parent, const char *file, const char *name,
+                        bool *moved)
 {
+    int index, before = tree_index_of(t, pid);
     char now[PATH_MAX];
-    int index;
 
     tree_file_name(pid, now, sizeof(now));
     *moved = is_other(now, file);
@@ -69,7 +87,8 @@ static int add_claimant(struct tree *t, int pid, const char *file, const char *n
     index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED, *moved || !now[0] ? name : NULL);
     if (index < 0) {
         *moved = false;
-        index = add_gone(t, pid, name);
+        index = goes_on(t, pid, before) ? go_on_gone(t, before, name)
+                                        : add_gone(t, pid, parent, name);
     }
     t->claiming = false;
     return index;
@@ -124,13 +143,13 @@ static bool has_unseen_file(const struct tree *t, int index, const char *file)
            strncmp(t->live[t->live_of[from]].file, tree_name_in(file), TREE_FILE - 1) != 0;
 }
 
-uint64_t tree_claim(struct tree *t, int pid, const char *file, const char *name)
+uint64_t tree_claim(struct tree *t, int pid, int parent, const char *file, const char *name)
 {
     int index = tree_index_of(t, pid), before;
     bool moved = false, renamed;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
-        index = add_claimant(t, pid, file, name, &moved);
+        index = add_claimant(t, pid, parent, file, name, &moved);
     } else if (t->live_of[index] >= 0) {
         struct tree_live *l = &t->live[t->live_of[index]];
         struct proc_reading was = l->now;

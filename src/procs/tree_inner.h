@@ -2,7 +2,10 @@
 #ifndef PROCS_TREE_INNER_H
 #define PROCS_TREE_INNER_H
 
+#include "base/clock.h"
 #include "procs/tree.h"
+
+#define TREE_REUSE_NS CLOCK_SECOND_NS /* a pid does not come back sooner */
 
 /* Bits of tree.sources: who told of an end. */
 #define SOURCE_WAIT 1

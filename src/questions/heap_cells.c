@@ -160,12 +160,25 @@ const char *heap_peak_basis(const struct heap *h)
     return heap_lacking(h, with_looks(h, peak_basis_of(h)));
 }
 
+static const char *without_any(const struct heap *h)
+{
+    char size[TEXT_SIZE];
+
+    if (!h->sampled || !(h->mean > 0))
+        return "The trace holds no allocations.";
+    return arena_printf(
+        h->arena,
+        "The trace holds no allocations: they were sampled, and no sample was drawn. "
+        "So there was less than %s of them.",
+        text_size(size, heap_counts_bound(h)));
+}
+
 bool heap_begin(struct heap *h, struct answer *a, struct table *t)
 {
     covered_answer(a, h->run);
     if (h->born_unknown)
         say_unknown(h, a);
     if (!h->any)
-        t->note = "The trace holds no allocations.";
+        t->note = without_any(h);
     return h->any;
 }

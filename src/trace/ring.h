@@ -34,7 +34,9 @@
 #define RING_NAME                                                                                  \
     "tidemark-"            /* of the memory and of the socket; the pid of the collector follows */
 #define RING_GIVEN "-ring" /* after that: the socket through which the memory is given */
-#define RING_MAGIC 0x34474e4952454454ull /* "TDERING4" */
+#define RING_WHO                                                                                   \
+    "-who" /* or: the one at which processes of other pid namespaces present themselves */
+#define RING_MAGIC 0x35474e4952454454ull /* "TDERING5" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
@@ -244,7 +246,9 @@ struct ring_control {
     _Atomic uint32_t collector; /* its thread; RING_COLLECTOR_DIED is added by the kernel */
     _Atomic uint32_t passes;    /* times that it has read all rings */
     uint64_t collector_user;
-    uint64_t origin_ns;                 /* CLOCK_MONOTONIC; ticks are relative to it */
+    uint64_t pid_namespace; /* the collector's; 0: not known */
+    uint64_t secret;        /* that who presents itself has seen this memory; 0: nobody can */
+    uint64_t origin_ns;     /* CLOCK_MONOTONIC; ticks are relative to it */
     _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Atomic uint32_t mode;              /* may change while programs run; asked for with the tick */
     uint32_t depth;                     /* most frames of a stack */
@@ -272,6 +276,14 @@ struct ring_control {
  * share this memory, in whatever namespace, and before anybody has waited for it.
  */
 #define RING_COLLECTOR_DIED 0x40000000u
+
+/* What a process sends to the socket of RING_WHO: it is this one, and the kernel says with it which
+ * that is by the collector's numbers, also when it has ended by then.
+ */
+struct ring_presented {
+    uint64_t secret;
+    uint32_t process, reserved;
+};
 
 enum ring_slot_state { RING_SLOT_FREE, RING_SLOT_CLAIMED };
 

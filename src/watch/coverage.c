@@ -122,7 +122,12 @@ static void note_seen(struct seen *s, const char *text)
  */
 static bool is_unclear(const struct coverage_process *p)
 {
-    return !p->claimed && p->kind == COVERAGE_IMAGE && (!p->obstacle || p->obstacle->partly);
+    return !p->claimed && p->kind >= COVERAGE_RENAMED && (!p->obstacle || p->obstacle->partly);
+}
+
+static bool is_unclear_as(const struct coverage_process *p, enum coverage_kind kind)
+{
+    return p->kind == kind && is_unclear(p);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -204,7 +209,8 @@ static void tell_clear(const struct coverage *c, struct trace_store *store, uint
 /* Those that ended before they could be looked at have the reason that was said of them beforehand.
  * Where there are several, nobody knows whose is which, and all are told without a name. What is
  * not in the account was started by who has no library; but where all have come, one that we have
- * heard nothing from had nothing to say.
+ * heard nothing from had nothing to say. Those that were only named by their exit record come last: a
+ * copy may have renamed itself.
  */
 static void tell_unclear(const struct coverage *c, struct trace_store *store, uint64_t processes,
                          const struct collect_account *a, struct seen *seen)
@@ -215,11 +221,18 @@ static void tell_unclear(const struct coverage *c, struct trace_store *store, ui
     if (a->whole && !a->untold && a->came >= a->started)
         return;
     for (uint64_t i = 1; i <= processes && i < c->room; i++) {
-        if (!is_unclear(&c->of[i]) || (left && !common))
+        if (!is_unclear_as(&c->of[i], COVERAGE_IMAGE) || (left && !common))
             continue;
         put_reason(store, i, left ? common : NOT_LOADED);
         note_seen(seen, left ? common : NOT_LOADED);
         left -= left > 0;
+    }
+    for (uint64_t i = 1; common && left && i <= processes && i < c->room; i++) {
+        if (!is_unclear_as(&c->of[i], COVERAGE_RENAMED))
+            continue;
+        put_reason(store, i, common);
+        note_seen(seen, common);
+        left--;
     }
 }
 

@@ -17,8 +17,10 @@ struct coverage {                /* zeroed: empty */
 
 enum coverage_kind {
     COVERAGE_UNSURE,
-    COVERAGE_COPY,  /* of the process that forked it: no program that was started */
-    COVERAGE_IMAGE, /* the loader must have brought our library into it */
+    COVERAGE_COPY,    /* of the process that forked it: no program that was started */
+    COVERAGE_RENAMED, /* it was never seen alive, and has another name than who forked it: a program
+                       that was started, most likely */
+    COVERAGE_IMAGE,   /* the loader must have brought our library into it */
 };
 
 /* A process that was just seen for the first time, or after exec. It is looked at while it lives; pid 0:

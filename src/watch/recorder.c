@@ -63,7 +63,11 @@ static enum coverage_kind kind_of(const struct tree *t, const struct watch_proce
 {
     if (how != TRACE_BORN_FORKED || tree_is_image(t, p))
         return COVERAGE_IMAGE;
-    return tree_is_copy(t, p) ? COVERAGE_COPY : COVERAGE_UNSURE;
+    if (tree_is_copy(t, p))
+        return COVERAGE_COPY;
+    return p->parent >= 0 && *p->name && strcmp(p->name, t->all[p->parent].name) != 0
+             ? COVERAGE_RENAMED
+             : COVERAGE_UNSURE;
 }
 
 static void born(void *context, const struct tree *t, struct watch_process *p, enum trace_born how)

@@ -23,6 +23,7 @@ static int enter_found(struct watcher *w, struct err *err)
 {
     bool no_cpu = false;
 
+    collect_expect(w->o->collect, w->o->pids[0]);
     if (attach_enter(w->o->pids[0], w->o->library, collect_ring(w->o->collect), &no_cpu, err) < 0)
         return -1;
     if (no_cpu && w->o->on_confined)

@@ -154,12 +154,13 @@ static void look_before_end(void *collect)
     collect_look(collect);
 }
 
-static uint64_t number_process(void *context, int pid, const char *file, const char *name)
+static uint64_t number_process(void *context, int pid, int parent, const char *file,
+                               const char *name)
 {
     struct tree *t = context;
 
     t->now_ns = watcher_mono();
-    return tree_claim(t, pid, file, name);
+    return tree_claim(t, pid, parent, file, name);
 }
 
 /* ---- the start ---- */

@@ -47,6 +47,8 @@ PREFIXES = {
     "setpriv-caps": ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"],
     "unshare-user-pid": ["unshare", "-Urpf", "--mount-proc"],
     "unshare-pid": ["unshare", "-pf", "--mount-proc"],
+    "unshare-pids": ["unshare", "-pf", "unshare", "-Urpf", "--mount-proc"],
+    "bubblewrap": ["bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc"],
     "unshare-mount": ["unshare", "-m"],
     "unshare-net": ["unshare", "-n"],
     "unshare-all": ["unshare", "-Urmnipf", "--mount-proc"],
@@ -67,6 +69,8 @@ def through(case: Case) -> None:
     name, prefix = case.variant
     what = case.dice.choice([("work", 2, 2000), ("fork", 6, 300, 0), ("spawn", 3, 300, 0)])
     both(case, prefix, what, all_of_it=name not in UNREACHED)
+    if name not in UNREACHED:
+        case.each_is_known()
 
 
 @fault("as-nobody")

@@ -305,6 +305,12 @@ class Case:
             self.demand(not silent, f"{got} {what} of {least} in the trace, and it says {line!r}")
             self.demand(not all_of_it, f"{got} {what} of {least} in the trace: {line!r}")
 
+    def each_is_known(self) -> None:
+        """Every process is one row, by the pid that the kernel knows it by."""
+        rows = self.report("processes")["tables"]["processes"]["rows"]
+        nameless = [r["name"] for r in rows if not r["pid"]]
+        self.demand(not nameless, f"nobody knows which processes these were: {nameless}")
+
     def compare_sampled(self, tally: dict[str, Any], truth: Truth, line: str, said: bool) -> None:
         """An estimate is within six of its standard errors (the mean is 512 KiB, and may have
         doubled some times), or a loss is said."""

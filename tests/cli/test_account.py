@@ -387,6 +387,46 @@ def test_a_pid_namespace_is_not_the_machine(record, target, run, tmp_path):
     assert said["coverage"]["line"].endswith("nothing was lost")
 
 
+SPACES = {
+    "pid": ["unshare", "-pf"],
+    "pid and /proc": ["unshare", "-pf", "--mount-proc"],
+    "user": ["unshare", "-Urpf", "--mount-proc"],
+    "nested": ["unshare", "-pf", "unshare", "-pf"],
+    "nested users": ["unshare", "-Urpf", "--mount-proc", "unshare", "-Urpf", "--mount-proc"],
+    "bubblewrap": ["bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc"],
+}
+FORKS = """import os
+for i in range(6):
+    pid = os.fork()
+    if not pid:
+        kept = [bytearray(1000) for i in range(100)]
+        os._exit(0)
+    os.waitpid(pid, 0)"""
+SHORT = {
+    "one by one": ["sh", "-c", "for i in 1 2 3 4 5 6; do ls / >/dev/null; done"],
+    "at once": ["sh", "-c", "for i in 1 2 3 4 5 6; do ls / >/dev/null & done; wait"],
+    "by exec": ["sh", "-c", 'exec sh -c "exec sh -c \\"exec ls /\\""'],
+    "forked": ["/usr/bin/python3", "-c", FORKS],
+}
+
+
+@pytest.mark.parametrize("exactly", [[], ["--exact"]], ids=["sampled", "exact"])
+@pytest.mark.parametrize("what", SHORT)
+@pytest.mark.parametrize("space", SPACES)
+def test_a_short_process_of_another_namespace_is_one_row(run, tmp_path, space, what, exactly):
+    """By the kernel's word: the one that its exit record names is the one whose ring it is."""
+    words, trace = [*SPACES[space], *SHORT[what]], tmp_path / "t.tide"
+    if not shutil.which(words[0]) or subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("not possible here")
+    assert run("record", "-q", *exactly, "--no-names", "-f", "-o", trace, *words).returncode == 0
+    said = json.loads(run("report", trace, "processes", "-f", "json").stdout)
+    rows = said["tables"]["processes"]["rows"]
+    assert all(r["pid"] for r in rows), rows
+    recorded = re.match(r"recorded: (\d+) of (\d+) processes", line(said))
+    assert recorded[1] == recorded[2] == str(len({r["pid"] for r in rows})), line(said)
+    assert line(said).endswith("nothing was lost")
+
+
 @pytest.mark.parametrize("how, allocations", [("cut", 1002), ("clock", 1002), ("first", 1003),
                                               ("impostor", 2003), ("words", None),
                                               ("searches", None)])

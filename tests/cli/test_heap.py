@@ -406,6 +406,17 @@ def test_nonsense_is_survived(run, traces, question, seed):
     json.loads(done.stdout)
 
 
+def test_no_sample_is_not_nothing(run, build, tmp_path):
+    """Of a few small blocks there is no sample, and the report says how much that may be."""
+    for _ in range(20):  # by chance there may be one
+        run("record", "-q", "--no-names", "-f", "-o", tmp_path / "t.tide",
+            build / "tests/targets/record/whole_family", "1")
+        said = run("report", tmp_path / "t.tide", "leaks").stdout.replace("\n", " ")
+        if "holds no allocations" in said:
+            break
+    assert "no sample was drawn. So there was less than 1.5 MiB of them." in said
+
+
 @pytest.mark.parametrize("question", QUESTIONS[1:8])
 def test_traces_of_run_have_no_allocations(run, traces, question):
     done = run("report", traces("full", "make_run_trace"), question, "-f", "json")

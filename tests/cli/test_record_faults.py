@@ -253,6 +253,30 @@ def allocator(program, monkeypatch, request):
     return library
 
 
+UNTOUCHED = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    const char *error = dlerror();
+    return error ? puts(error), 1 : 0;
+}
+"""
+
+
+def test_what_we_look_for_in_an_allocator_is_no_event_of_the_program(recorded, program, tmp_path,
+                                                                     monkeypatch):
+    """A name that it does not have must not be asked for by dlsym, which allocates then."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler is installed")
+    (tmp_path / "untouched.c").write_text(UNTOUCHED)
+    subprocess.run(["cc", "-o", tmp_path / "untouched", tmp_path / "untouched.c"], check=True)
+    monkeypatch.setenv("LD_PRELOAD", program("own_allocator.so"))
+    done, said = recorded(tmp_path / "untouched")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert said["allocs"] == 0
+
+
 def test_one_call_of_the_program_is_one_event_with_any_allocator(recorded, program, allocator):
     base = recorded(program("whole_family"), "0")[1]
     done, said = recorded(program("whole_family"), "1000")

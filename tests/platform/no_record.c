@@ -60,8 +60,8 @@ const struct obstacle *obstacle_in_command(const char *command)
 }
 
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, const char *file,
-                                            const char *name),
+                         uint64_t (*number)(void *context, int pid, int parent,
+                                            const char *file, const char *name),
                          void *context)
 {
     (void)c, (void)number, (void)context;
@@ -97,6 +97,11 @@ const char *collect_ring(const struct collect *c)
 {
     (void)c;
     return "";
+}
+
+void collect_expect(struct collect *c, int pid)
+{
+    (void)c, (void)pid;
 }
 
 void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context)

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,12 +24,13 @@ static struct collect *collector;
 static struct ring_control *control;
 static char told[256]; /* the files of those that were numbered, in that order */
 
-static uint64_t number(void *context, int pid, const char *file, const char *name)
+static uint64_t number(void *context, int pid, int parent, const char *file, const char *name)
 {
     static uint64_t last;
 
     (void)context;
     (void)pid;
+    (void)parent;
     CHECK(strcmp(name, "") != 0);
     snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s;", file);
     return ++last;
@@ -177,9 +180,11 @@ static void test_torn_looks(void)
 /* Who was numbered, by pid. */
 static int pids[8], pid_count;
 
-static uint64_t number_by_pid(void *context, int pid, const char *file, const char *name)
+static uint64_t number_by_pid(void *context, int pid, int parent, const char *file,
+                              const char *name)
 {
     (void)context;
+    (void)parent;
     (void)file;
     (void)name;
     pids[pid_count++ % 8] = pid;
@@ -230,6 +235,103 @@ static void test_another_namespace(void)
     collect_look(collector);
     CHECK_EQ(pid_count, 1);
     CHECK_EQ(pids[0], 0);
+    end();
+}
+
+static int come(int pid)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, RING_NAME "%d" RING_WHO, pid);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    CHECK_EQ(connect(fd, (struct sockaddr *)&a,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+             0);
+    return fd;
+}
+
+static void present(uint32_t number, uint64_t secret)
+{
+    struct ring_presented us = {.secret = secret, .process = number};
+
+    if (send(come(getppid()), &us, sizeof(us), 0) != sizeof(us))
+        _exit(1);
+}
+
+/* A process that presents itself by this number, and lives on or does not. */
+static int child_that_presents(uint32_t number, uint64_t secret, bool lives)
+{
+    char done;
+    int ends[2], pid;
+
+    CHECK(pipe(ends) == 0);
+    pid = fork();
+    if (!pid) {
+        present(number, secret);
+        (void)!write(ends[1], "", 1);
+        if (lives)
+            pause();
+        _exit(0);
+    }
+    CHECK_EQ(read(ends[0], &done, 1), 1);
+    close(ends[0]);
+    close(ends[1]);
+    if (!lives)
+        waitpid(pid, NULL, 0);
+    return pid;
+}
+
+/* In a namespace of its own a process is who the kernel says, also when it has ended since; but not
+ * who it says itself, nor one that does not know our memory, nor another as long as it lives.
+ */
+static void test_who_presents_itself(void)
+{
+    int gone, stranger, liar, lives;
+
+    begin();
+    pid_count = 0;
+    collect_numbered_by(collector, number_by_pid, NULL);
+    atomic_store(&control->next_process, 5);
+    gone = child_that_presents(1, control->secret, false);
+    stranger = child_that_presents(2, control->secret + 1, false);
+    liar = child_that_presents(3, control->secret, true);
+    lives = child_that_presents(4, control->secret, true);
+    for (uint32_t i = 1; i <= 4; i++) {
+        claim(i, i, i == 4 ? lives : 7);
+        introduce_from(i, i, "/bin/inner", 12345);
+    }
+    collect_look(collector);
+    CHECK_EQ(pid_count, 4);
+    CHECK_EQ(pids[0], gone);
+    CHECK(pids[1] != stranger);
+    CHECK(pids[2] != liar);
+    CHECK_EQ(pids[3], lives);
+    kill(liar, SIGKILL);
+    kill(lives, SIGKILL);
+    waitpid(liar, NULL, 0);
+    waitpid(lives, NULL, 0);
+    end();
+}
+
+/* Who only comes costs nothing, and keeps nobody from being heard. */
+static void test_who_comes_and_says_nothing(void)
+{
+    int silent[3 * PRESENTED_WAITING], gone;
+
+    begin();
+    pid_count = 0;
+    collect_numbered_by(collector, number_by_pid, NULL);
+    atomic_store(&control->next_process, 2);
+    for (int i = 0; i < 3 * PRESENTED_WAITING; i++)
+        silent[i] = come(getpid());
+    presented_take(&collector->presented);
+    gone = child_that_presents(1, control->secret, false);
+    claim(1, 1, 7);
+    introduce_from(1, 1, "/bin/inner", 12345);
+    collect_look(collector);
+    CHECK_EQ(pids[0], gone);
+    for (int i = 0; i < 3 * PRESENTED_WAITING; i++)
+        close(silent[i]);
     end();
 }
 
@@ -335,6 +437,8 @@ int main(void)
         {"looks that met a frame half made", test_torn_looks},
         {"pids of others are not believed", test_pids_of_others},
         {"a pid of another namespace", test_another_namespace},
+        {"who presents itself", test_who_presents_itself},
+        {"who comes and says nothing", test_who_comes_and_says_nothing},
         {"a clock that is moved", test_a_clock_that_is_moved},
         {"more than is kept of a process", test_more_than_is_kept},
         {"a ring of the dead", test_a_ring_of_the_dead},
