@@ -48,10 +48,14 @@ static void leave(void)
     local.quiet = 0;
 }
 
-/* Which of two maps at one address came first: ticks do not tell. 0: a clock may ask the kernel. */
-static uint64_t time_now(void)
+/* Which of two maps at one address came first: ticks of exact recordings do not tell, others are the time as
+ * it was when we entered. 0: a clock may ask the kernel.
+ */
+static uint64_t time_now(const struct thread *t)
 {
-    return sys_silent ? 0 : sys_now_ns() - process.control->origin_ns;
+    if (sys_silent)
+        return 0;
+    return mode_is_exact(process_mode()) ? sys_now_ns() - process.control->origin_ns : t->tick;
 }
 
 struct what { /* was mapped */
@@ -68,7 +72,7 @@ static void put_map(const void *at, size_t length, int protection, struct what w
 
     if (t) {
         words[1] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
-        words[3] = time_now();
+        words[3] = time_now(t);
         buffer_put(t, buffer_word(RING_MAP, what.kind, (uintptr_t)at), words, 4, NULL, 0);
         leave();
     }
@@ -82,7 +86,7 @@ static void put_unmap(enum ring_kind kind, const void *at, size_t length, uintpt
     uint64_t words[2] = {length, 0};
 
     if (t) {
-        words[1] = time_now();
+        words[1] = time_now(t);
         buffer_put(t, buffer_word(kind, 0, (uintptr_t)at), words, 2, NULL, 0);
         leave();
     }

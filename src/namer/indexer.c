@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "namer/inlines.h"
 #include "namer/lines.h"
+#include "namer/stretches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,12 @@
 #define OLD_S 3600
 #define WORK_MOST_NS (2ull * CLOCK_SECOND_NS) /* of CPU time, for each of two attempts */
 #define LOOK_EVERY 256u
+#define SYMBOLS_MOST 150000u /* that are all named: a second has about so many */
 
 struct making {
     struct module *module;
     struct strings *strings;
-    bool all;
+    bool all, few;     /* few: of a large table of symbols, around what is wanted */
     uint64_t until_ns; /* of our CPU time: files are hostile */
     uint64_t *edges;
     size_t edge_count, edge_room;
@@ -191,6 +193,20 @@ static uint32_t node_at(struct making *k, uint64_t address)
                        module_names(k->module, k->strings, address, names, INDEX_DEPTH_MOST));
 }
 
+/* Ranges come in order; the last of several that begin at one place holds. */
+static bool add_range(struct making *k, uint64_t from, uint32_t node)
+{
+    if (from > UINT32_MAX || k->text_bytes > SEALED_BYTES_MOST)
+        return false;
+    if (k->range_count && k->ranges[k->range_count - 1].low == from)
+        k->range_count--;
+    if (k->range_count && k->ranges[k->range_count - 1].node == node)
+        return true;
+    memory_fit(k->ranges, k->range_room, k->range_count + 1);
+    k->ranges[k->range_count++] = (struct index_range){(uint32_t)from, node};
+    return true;
+}
+
 static bool add_ranges(struct making *k)
 {
     uint64_t base = k->edge_count ? k->edges[0] : 0;
@@ -198,15 +214,40 @@ static bool add_ranges(struct making *k)
     for (size_t i = 0; i < k->edge_count; i++) {
         uint32_t node = node_at(k, k->edges[i]);
 
-        if (k->edges[i] - base > UINT32_MAX || k->text_bytes > SEALED_BYTES_MOST ||
-            (i % LOOK_EVERY == 0 && is_late(k)))
+        if (!add_range(k, k->edges[i] - base, node) || (i % LOOK_EVERY == 0 && is_late(k)))
             return false;
-        if (k->range_count && k->ranges[k->range_count - 1].node == node)
-            continue;
-        memory_fit(k->ranges, k->range_room, k->range_count + 1);
-        k->ranges[k->range_count++] = (struct index_range){(uint32_t)(k->edges[i] - base), node};
     }
     return true;
+}
+
+/* Of a table that is too large: what is wanted, and nothing is known of the rest. */
+static bool add_stretches(struct making *k, const struct stretch *list, size_t count)
+{
+    bool room = add_range(k, 0, INDEX_UNKNOWN);
+
+    for (size_t i = 0; i < count && room; i++) {
+        if (i && list[i].low == list[i - 1].low)
+            continue;
+        room = add_range(k, list[i].low, node_at(k, list[i].at)) &&
+               (list[i].high == UINT64_MAX || add_range(k, list[i].high, INDEX_UNKNOWN)) &&
+               (i % LOOK_EVERY || !is_late(k));
+    }
+    return room;
+}
+
+static bool add_few(struct making *k)
+{
+    struct module *m = k->module;
+    struct stretch *list = memory_zeroed((m->wanted_count + 1) * sizeof(*list));
+    bool added;
+
+    memory_sort(m->wanted, m->wanted_count, sizeof(*m->wanted), by_number);
+    for (size_t i = 0; i < m->wanted_count; i++)
+        list[i].at = m->wanted[i];
+    stretches_find(&m->symbols.spans, list, m->wanted_count);
+    added = add_stretches(k, list, m->wanted_count);
+    free(list);
+    return added;
 }
 
 /* ---- all of it ---- */
@@ -215,7 +256,7 @@ static bool add_all(struct making *k)
 {
     k->until_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + WORK_MOST_NS;
     k->edge_count = k->range_count = 0;
-    return find_edges(k) && add_ranges(k);
+    return k->few ? add_few(k) : find_edges(k) && add_ranges(k);
 }
 
 /* All where that can be done, else what is wanted. */
@@ -268,6 +309,8 @@ static void finish(struct making *k, uint64_t maker, struct indexed *out)
 
     if (!m->units.dwarf && !m->debug.elf)
         head.flags |= INDEX_NO_DEBUG;
+    if (k->few)
+        head.flags |= INDEX_FEW;
     for (uint32_t i = 0; i < m->seen.count; i++) {
         seen[i].path = add_text(k, m->seen.paths[i]);
         seen[i].file = m->seen.files[i];
@@ -282,6 +325,11 @@ void indexer_want(struct module *m, const uint64_t *addresses, size_t count)
 
         if (unit)
             unit->wanted = true;
+    }
+    if (!m->units.dwarf) {
+        arena_fit(&m->arena, m->wanted, m->wanted_room, m->wanted_count + count);
+        memcpy(m->wanted + m->wanted_count, addresses, count * sizeof(*addresses));
+        m->wanted_count += count;
     }
 }
 
@@ -308,6 +356,7 @@ bool indexer_make(struct module *m, struct strings *strings, bool all, uint64_t 
     seen_readers(&m->seen);
     k.all = m->open &&
             (!m->units.dwarf || ((all || is_old(m)) && debug_bytes(m) <= ALL_BYTES_MOST));
+    k.few = m->open && !m->units.dwarf && m->symbols.count > SYMBOLS_MOST;
     add_text(&k, NULL);                            /* number 0: none */
     add_node(&k, (struct index_node){0, 0, 0, 0}); /* INDEX_NOTHING */
     if (!m->seen.uncertain && (!m->open || add_some(&k))) {

@@ -128,6 +128,8 @@ void module_close(struct module *m)
     m->arena = (struct arena){0};
     m->symbols = (struct symbols){0};
     m->units = (struct units){0};
+    m->wanted = NULL;
+    m->wanted_count = m->wanted_room = 0;
     m->open = false;
 }
 

@@ -23,6 +23,8 @@ struct module {
     struct symbols symbols;
     struct units units; /* .dwarf NULL: none */
     struct seen seen;
+    uint64_t *wanted; /* addresses, where there are no units: see indexer.h */
+    size_t wanted_count, wanted_room;
 };
 
 /* Opens what there is; sets `problem`, and `unusable` when that is nothing. */

@@ -142,6 +142,17 @@ bool index_knows(struct index *x, uint64_t address)
     return node_of(x, address) != INDEX_UNKNOWN;
 }
 
+size_t index_known(struct index *x, uint64_t *out, size_t room)
+{
+    struct index_range r;
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < x->head.ranges && count < room && range_at(x, i, &r); i++)
+        if (r.node != INDEX_UNKNOWN)
+            out[count++] = x->head.base + r.low;
+    return count;
+}
+
 static bool keep_text(struct index *x, struct strings *s, uint32_t string, const char **out)
 {
     char text[INDEX_TEXT_MOST];

@@ -26,6 +26,8 @@
 #define INDEX_NO_DEBUG                                                                             \
     1u /* a flag: no debug information was found, where a server might have some */
 
+#define INDEX_FEW 2u /* a flag: what was wanted, of a very large table of symbols */
+
 struct index_head {
     uint64_t format, maker; /* what made it: index_maker */
     uint64_t base;          /* what the addresses of ranges count from */
@@ -68,6 +70,9 @@ bool index_holds(struct index *x, bool settled);
 
 /* Whether somebody has looked at this address. */
 bool index_knows(struct index *x, uint64_t address);
+
+/* Where each range begins that somebody has looked at, at most `room` of them. Returns how many. */
+size_t index_known(struct index *x, uint64_t *out, size_t room);
 
 /* As resolver_address; -1 when it is not known. */
 int index_names(struct index *x, struct strings *s, uint64_t address, struct resolved_name *out,

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_MS 180000 /* the longest wait: for a large file, or for debuginfod */
+#define KNOWN_MOST 65536u /* stretches of one file: more would take a second to name */
+#define ANSWER_MS 180000  /* the longest wait: for a large file, or for debuginfod */
 
 struct resolver {
     struct resolver_options options;
@@ -230,15 +231,23 @@ static bool want(struct resolver *r, const struct subject *m, const uint64_t *ad
     return true;
 }
 
-/* Has an index made, of everything where a smaller one was not enough. */
+struct before { /* what is kept of a module, and does not know all that is asked */
+    bool found;
+    uint64_t
+        *known; /* of a large table of symbols: what would be looked up anew, and then forgotten */
+    size_t count;
+};
+
+/* Has an index made, of everything where a smaller one was not enough; what was known shall stay so. */
 static bool make_known(struct resolver *r, const struct subject *m, const uint64_t *addresses,
-                       size_t count, bool all)
+                       size_t count, const struct before *before)
 {
     struct sealed pages;
     size_t size;
 
-    if (failure(r, m->path) || !helper_start(&r->helper) || !want(r, m, addresses, count) ||
-        !ask(r, m, WIRE_INDEX, NULL, 0, all))
+    if (failure(r, m->path) || !helper_start(&r->helper) ||
+        !want(r, m, before->known, before->count) || !want(r, m, addresses, count) ||
+        !ask(r, m, WIRE_INDEX, NULL, 0, before->found))
         return false;
     size = hear_index(r);
     sealed_of_memory(&pages, r->bytes, size);
@@ -248,29 +257,42 @@ static bool make_known(struct resolver *r, const struct subject *m, const uint64
     return true;
 }
 
-static bool find_known(struct resolver *r, const struct subject *m, const uint64_t *addresses,
-                       size_t count, bool *found)
+static void note_before(struct resolver *r, struct before *before)
 {
-    *found = cache_find(&r->known, m->path, m->id, r->maker);
-    for (size_t i = 0; *found && i < count; i++) {
+    if (!(r->known.head.flags & INDEX_FEW))
+        return;
+    before->known = memory_zeroed(KNOWN_MOST * sizeof(*before->known));
+    before->count = index_known(&r->known, before->known, KNOWN_MOST);
+}
+
+static bool find_known(struct resolver *r, const struct subject *m, const uint64_t *addresses,
+                       size_t count, struct before *before)
+{
+    before->found = cache_find(&r->known, m->path, m->id, r->maker);
+    for (size_t i = 0; before->found && i < count; i++) {
         if (!index_knows(&r->known, addresses[i])) {
+            note_before(r, before);
             index_close(&r->known);
             return false;
         }
     }
-    return *found;
+    return before->found;
 }
 
 /* Whether `known` answers for this module. */
 static bool know(struct resolver *r, const struct subject *m, const uint64_t *addresses,
                  size_t count)
 {
-    bool found;
+    struct before before = {0};
+    bool known;
 
     forget(r);
     if (!r->maker || !m->path || !m->path[0])
         return false;
-    if (!find_known(r, m, addresses, count, &found) && !make_known(r, m, addresses, count, found))
+    known = find_known(r, m, addresses, count, &before) ||
+            make_known(r, m, addresses, count, &before);
+    free(before.known);
+    if (!known)
         return forget(r), false;
     if (r->options.ask_debuginfod && r->known.head.flags & INDEX_NO_DEBUG)
         return index_close(&r->known), forget(r), false;

@@ -11,24 +11,30 @@
 #include <unistd.h>
 
 #define PAGE 4096u
+#define LANES 4u
 
-static const char MAGIC[8] = "tidenam1";
+static const char MAGIC[8] = "tidenam2";
 
 struct head {
     char magic[8];
     uint64_t bytes, table; /* of the body; the checksum of the table */
 };
 
-/* Eight bytes at a time: this is most of what reading takes. */
+/* Four sums at a time, none of which waits for another: this is most of what reading takes. */
 static uint64_t checksum(const void *bytes, size_t size, uint64_t place)
 {
-    uint64_t sum = hash_mix(place, size), word;
+    uint64_t sums[LANES], words[LANES], sum = hash_mix(place, size);
     size_t at = 0;
 
-    for (; size - at >= sizeof(word); at += sizeof(word)) {
-        memcpy(&word, (const char *)bytes + at, sizeof(word));
-        sum = hash_mix(sum, word);
+    for (size_t i = 0; i < LANES; i++)
+        sums[i] = sum + i;
+    for (; size - at >= sizeof(words); at += sizeof(words)) {
+        memcpy(words, (const char *)bytes + at, sizeof(words));
+        for (size_t i = 0; i < LANES; i++)
+            sums[i] = hash_mix(sums[i], words[i]);
     }
+    for (size_t i = 0; i < LANES; i++)
+        sum = hash_mix(sum, sums[i]);
     return hash_bytes(sum, (const char *)bytes + at, size - at);
 }
 

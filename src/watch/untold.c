@@ -80,21 +80,66 @@ static bool has_loader(const Elf64_Phdr *h, int count)
     return false;
 }
 
-static bool in_program(int fd, unsigned char *room)
+/* How many there are; 0: it is no program. */
+static int read_headers(int fd, Elf64_Phdr h[HEADERS_MOST])
 {
-    Elf64_Phdr h[HEADERS_MOST];
     Elf64_Ehdr e;
     ssize_t got;
     int count;
 
     if (pread(fd, &e, sizeof(e), 0) != (ssize_t)sizeof(e) ||
         memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
-        return false;
-    got = pread(fd, h, sizeof(h), (off_t)e.e_phoff);
+        return 0;
+    got = pread(fd, h, HEADERS_MOST * sizeof(h[0]), (off_t)e.e_phoff);
     count = got < 0 ? 0 : (int)(got / (ssize_t)sizeof(h[0]));
-    if (count > e.e_phnum)
-        count = e.e_phnum;
+    return count < e.e_phnum ? count : e.e_phnum;
+}
+
+static bool in_program(int fd, unsigned char *room)
+{
+    Elf64_Phdr h[HEADERS_MOST];
+    int count = read_headers(fd, h);
+
     return has_loader(h, count) && in_headers(fd, h, count, room);
+}
+
+/* ---- its build-id, as a number; 0: it has none ---- */
+
+static uint64_t id_in_notes(const unsigned char *at, size_t left)
+{
+    Elf64_Nhdr n;
+
+    while (left >= sizeof(n)) {
+        uint64_t name, all;
+
+        memcpy(&n, at, sizeof(n));
+        name = ((uint64_t)n.n_namesz + 3) & ~3ull;
+        all = sizeof(n) + name + (((uint64_t)n.n_descsz + 3) & ~3ull);
+        if (all > left)
+            break;
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz &&
+            memcmp(at + sizeof(n), "GNU", 4) == 0)
+            return hash_bytes(HASH_START, at + sizeof(n) + name, n.n_descsz) | 1;
+        at += all;
+        left -= all;
+    }
+    return 0;
+}
+
+static uint64_t build_id(int fd)
+{
+    Elf64_Phdr h[HEADERS_MOST];
+    unsigned char notes[NOTES_MOST];
+    int count = read_headers(fd, h);
+    uint64_t id = 0;
+
+    for (int i = 0; i < count && !id; i++) {
+        size_t bytes = h[i].p_filesz < sizeof(notes) ? (size_t)h[i].p_filesz : sizeof(notes);
+        ssize_t got = h[i].p_type == PT_NOTE ? pread(fd, notes, bytes, (off_t)h[i].p_offset) : 0;
+
+        id = got > 0 ? id_in_notes(notes, (size_t)got) : 0;
+    }
+    return id;
 }
 
 /* ---- what was found before ---- */
@@ -103,6 +148,7 @@ static bool in_program(int fd, unsigned char *room)
 struct verdict {
     char magic[8];
     struct samefile file;
+    uint64_t id;                 /* tells files apart where their dates do not */
     uint64_t tool, found, check; /* another tool may look for something else */
 };
 
@@ -113,16 +159,17 @@ static uint64_t sum(const struct samefile *f, uint64_t start)
     return hash_mix(hash_mix(hash_mix(key, f->bytes), f->modified_ns), f->changed_ns);
 }
 
-static struct verdict verdict_of(const struct stat *st, bool found)
+static struct verdict verdict_of(int fd, const struct stat *st, bool found)
 {
-    struct verdict v = {.magic = "tidecode", .file = samefile_of(st), .found = found};
+    struct verdict v = {
+        .magic = "tidecod2", .file = samefile_of(st), .id = build_id(fd), .found = found};
     char path[PATH_MAX];
     struct samefile tool;
     struct stat at;
 
     tool = samefile_of(self_file(path, sizeof(path)) && stat(path, &at) == 0 ? &at : NULL);
     v.tool = sum(&tool, HASH_START);
-    v.check = sum(&v.file, v.tool + found);
+    v.check = sum(&v.file, hash_mix(v.tool, v.id + found));
     return v;
 }
 
@@ -131,21 +178,27 @@ static void name_verdict(const struct verdict *v, char out[32])
     snprintf(out, 32, "code-%016" PRIx64, sum(&v->file, v->tool));
 }
 
-static bool is_remembered(const struct stat *st, bool *found)
+/* Dates of an image of a file system prove little by themselves. */
+static bool can_be_known(const struct verdict *v)
 {
-    struct verdict v, no = verdict_of(st, false), yes = verdict_of(st, true);
+    return v->id || samefile_is_dated(&v->file);
+}
+
+static bool is_remembered(int fd, const struct stat *st, bool *found)
+{
+    struct verdict v, no = verdict_of(fd, st, false), yes = verdict_of(fd, st, true);
     char name[32];
     ssize_t got;
-    int fd;
+    int kept;
 
-    if (!samefile_is_dated(&no.file) || !kept_any())
+    if (!can_be_known(&no) || !kept_any())
         return false;
     name_verdict(&no, name);
-    fd = kept_open(name);
-    if (fd < 0)
+    kept = kept_open(name);
+    if (kept < 0)
         return false;
-    got = pread(fd, &v, sizeof(v), 0);
-    close(fd);
+    got = pread(kept, &v, sizeof(v), 0);
+    close(kept);
     *found = memcmp(&v, &yes, sizeof(v)) == 0;
     return got == (ssize_t)sizeof(v) && (*found || memcmp(&v, &no, sizeof(v)) == 0);
 }
@@ -157,13 +210,13 @@ static bool write_verdict(int fd, const void *from, size_t size)
 
 static void remember(int fd, const struct stat *before, bool found)
 {
-    struct verdict v = verdict_of(before, found);
+    struct verdict v = verdict_of(fd, before, found);
     struct samefile now;
     struct stat st;
     char name[32];
 
     now = samefile_of(fstat(fd, &st) == 0 ? &st : NULL);
-    if (looked_at >= BYTES_MOST || !samefile_is_dated(&v.file) || !samefile_is_settled(&v.file) ||
+    if (looked_at >= BYTES_MOST || !can_be_known(&v) || !samefile_is_settled(&v.file) ||
         memcmp(&now, &v.file, sizeof(now)) != 0)
         return;
     name_verdict(&v, name);
@@ -175,7 +228,7 @@ static bool look(int fd, const struct stat *st)
     unsigned char *room;
     bool found = false, large = st->st_size > LARGE;
 
-    if (large && is_remembered(st, &found))
+    if (large && is_remembered(fd, st, &found))
         return found;
     room = malloc(PIECE);
     if (room)

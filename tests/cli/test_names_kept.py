@@ -94,3 +94,43 @@ def test_a_cache_that_cannot_be_written_is_done_without(record, names, target, t
 def test_what_others_may_read_is_not_mixed_with_what_root_may(record, target, cache):
     record("--exact", "setpriv", "--reuid=65534", "--clear-groups", target("record/leaky"))
     assert not any(name.endswith(".names") for name in kept(cache))
+
+
+CALLS = """#include <stdlib.h>
+#define CALL(n) __attribute__((noinline)) void *call_##n(size_t bytes) { char *p = malloc(bytes); p[0] = 1; return p; }
+CALL(1) CALL(2) CALL(3)
+static void *(*const calls[])(size_t) = {call_1, call_2, call_3};
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        free(calls[atoi(argv[i])](100000));
+}
+"""
+
+
+@pytest.fixture
+def many_symbols(tmp_path):
+    """A program without debug information whose table of symbols is too large to be named as a whole."""
+    (tmp_path / "labels.s").write_text(".text\n" + "".join(f"label_{i}: nop\n" for i in range(160_000)) +
+                                       '.section .note.GNU-stack,"",%progbits\n')
+    (tmp_path / "calls.c").write_text(CALLS)
+    program = tmp_path / "many_symbols"
+    subprocess.run(["cc", "-O1", "-o", program, tmp_path / "calls.c", tmp_path / "labels.s"], check=True)
+    return program
+
+
+def test_of_a_very_large_table_of_symbols_what_was_used_is_kept_and_stays(record, names, many_symbols, cache):
+    def called(trace):
+        return {name[1] for at, found in names(trace).items() if at[0] == str(many_symbols) for name in found}
+
+    assert {"main", "call_1"} <= called(record("--exact", "--no-cpu", many_symbols, "0"))
+    of_first = kept(cache)
+    assert sum(path.stat().st_size for path in cache.glob("tidemark/*")) < 8_000_000
+    found = called(record("--exact", "--no-cpu", many_symbols, "1", "2"))
+    assert {"main", "call_2", "call_3"} <= found and "call_1" not in found
+    written = kept(cache)
+    assert written != of_first
+    trace = record("--exact", "--no-cpu", many_symbols, "0", "1", "2")
+    assert {"main", "call_1", "call_2", "call_3"} <= called(trace)
+    assert kept(cache) == written
+    assert called(record("--exact", "--no-cpu", "--no-cache", many_symbols, "0", "1", "2")) == called(trace)
