@@ -103,6 +103,7 @@ static void take_unfree(struct heap *h, struct heap_process *p, struct heap_info
     struct heap_state *s = p->state;
     const struct batch_event *was = &s->freed;
 
+    h->unfreed = true;
     touch(s, i);
     i->live++;
     s->live.bytes += i->bytes;
