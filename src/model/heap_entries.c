@@ -16,6 +16,8 @@ uint32_t heap_entries_owner(struct heap_entries *t, uint64_t stack, uint64_t thr
     uint64_t key, place;
 
     stack = stack <= t->heap->frames->stack_count ? stack : 0;
+    if (t->like)
+        stack = t->like(t->context, (uint32_t)stack);
     thread = thread >> OWNER_BITS ? 0 : thread;
     key = (stack << OWNER_BITS | thread) << 8 | labels;
     if (intmap_get(&t->pass->owners, key, &place))

@@ -29,6 +29,7 @@ struct page { /* zeroed: not begun */
     uint32_t line_count;
     uint32_t *line_list; /* lines of blame, by place in LINE */
     struct intmap pool_lines;
+    struct intmap alike; /* hash of a node and its lines -> a stack that stands for all of them */
     uint32_t thread_count; /* of META; the last may be "not known" */
     bool thread_unknown;
     double folded_below;
