@@ -145,6 +145,8 @@ struct heap {
  */
 void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
                 struct creators *creators, bool lived);
+/* Before the first record: what each of them does is told in courses (heap_course.h). */
+void heap_want_courses(struct heap *h);
 void heap_take(struct heap *h, const struct trace_event *ev);
 void heap_end(struct heap *h);
 void heap_join(struct heap *h, struct run *run);

@@ -117,6 +117,7 @@ static void take(void *context, const struct heap_order_event *e)
         leave_sampled(t, e->place, s->cell | HEAP_ENTRY_WITH_IT);
         break;
     case HEAP_ORDER_RUN:
+    case HEAP_ORDER_COURSE:
     case HEAP_ORDER_NOTED:
         break;
     }
