@@ -187,6 +187,12 @@ void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
     heap_grid_init(h->grid, memory_zeroed(HEAP_GRID_STEPS * sizeof(struct heap_step)));
 }
 
+/* What is after a stretch that ends is not counted, and so has none. */
+void heap_want_courses(struct heap *h)
+{
+    h->pass->courses.wanted = h->pass->to_ns == UINT64_MAX;
+}
+
 static void finish(struct heap *h)
 {
     h->from_ns = UINT64_MAX;
@@ -304,6 +310,7 @@ void heap_free(struct heap *h)
     born_free(&s->born);
     heap_live_free(&s->live);
     mappings_free(&s->mappings);
+    free(s->courses.list);
     intmap_free(&s->processes);
     intmap_free(&s->ends);
     intmap_free(&s->sampled_places);

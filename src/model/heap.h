@@ -131,6 +131,7 @@ struct heap {
     uint64_t from_ns, to_ns;    /* of what was read: the first and the last event */
     struct heap_grid *grid;     /* live heap over time */
     struct heap_replay *replay; /* takes the events again, after heap_end, for who wants them */
+    bool unfreed;               /* frees are taken back that taken_back.h has not seen to */
     uint64_t born_unknown;      /* allocations of which nobody knows if they are asked about */
     uint64_t left_out;          /* events that name what this reader does not have */
     struct heap_pass *pass;
@@ -144,6 +145,8 @@ struct heap {
  */
 void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
                 struct creators *creators, bool lived);
+/* Before the first record: what each of them does is told in courses (heap_course.h). */
+void heap_want_courses(struct heap *h);
 void heap_take(struct heap *h, const struct trace_event *ev);
 void heap_end(struct heap *h);
 void heap_join(struct heap *h, struct run *run);

@@ -1,6 +1,7 @@
 /* heap_batch - allocations that were recorded exactly: the batches that refer to infos. */
 #include "model/heap_pass.h"
 
+#include "base/memory.h"
 #include "model/batches.h"
 #include "model/creators.h"
 
@@ -103,6 +104,7 @@ static void take_unfree(struct heap *h, struct heap_process *p, struct heap_info
     struct heap_state *s = p->state;
     const struct batch_event *was = &s->freed;
 
+    h->unfreed = true;
     touch(s, i);
     i->live++;
     s->live.bytes += i->bytes;
@@ -133,6 +135,7 @@ struct reading { /* of one record */
     bool wanted, in; /* of the run of one thread at one time; in: in the stretch */
     struct counts counts;
     uint64_t creator; /* of that thread */
+    struct heap_course_taker course;
 };
 
 static void take_event(struct reading *r, const struct batch_event *e)
@@ -161,10 +164,34 @@ static void take_event(struct reading *r, const struct batch_event *e)
         take_alloc(p, i, e->time_ns, r->in, &r->counts);
     else if (e->op == BATCH_UNFREE)
         take_unfree(h, p, i, e, r->in, &r->counts);
-    else if (!take_free(h, p, i, e, r->in, &r->counts))
+    else if (!take_free(h, p, i, e, r->in, &r->counts)) {
         p->unknown_frees += r->in;
+        return;
+    }
+    heap_course_level(&r->course, s->live.bytes);
     if (h->pass->creators && e->op == BATCH_ALLOC && (i->native || r->creator))
         creators_note(h->pass->creators, i->stack, r->creator);
+}
+
+static void end_course(struct reading *r)
+{
+    struct heap_courses *c = &r->heap->pass->courses;
+    struct heap_course *now = &r->course.now;
+
+    if (!c->wanted || !now->events)
+        return;
+    now->end = r->process->state->live.bytes - r->course.start;
+    memory_fit(c->list, c->room, c->count + 1);
+    c->list[c->count++] = *now;
+}
+
+static void next_course(struct reading *r, uint64_t time_ns)
+{
+    if (!r->heap->pass->courses.wanted)
+        return;
+    end_course(r);
+    heap_course_begin(&r->course, time_ns, r->course.now.first + r->course.now.events,
+                      r->process->state->live.bytes);
 }
 
 /* Events from here on are of another thread or time. */
@@ -172,6 +199,8 @@ static void next_run(struct reading *r, const struct batch_event *e)
 {
     const struct threads_thread *t;
 
+    if (e->time_ns != r->time_ns)
+        next_course(r, e->time_ns);
     add_run(r->heap, r->process, r->thread, &r->counts);
     r->counts = (struct counts){0};
     r->wanted = heap_move_to(r->heap, r->process, e->time_ns, &r->in);
@@ -192,6 +221,7 @@ static void take_portion(void *context, const struct batch_event *events, size_t
             heap_info_soon(r->process->state, e[HEAP_AHEAD].info);
         if (e->time_ns != r->time_ns || e->thread != r->thread)
             next_run(r, e);
+        r->course.now.events++;
         if (r->wanted)
             take_event(r, e);
     }
@@ -199,11 +229,14 @@ static void take_portion(void *context, const struct batch_event *events, size_t
 
 void heap_take_batch(struct heap *h, const struct trace_event *ev)
 {
-    struct reading r = {
-        .heap = h, .process = heap_make_process(h, ev->batch.process), .time_ns = UINT64_MAX};
+    struct reading r = {.heap = h,
+                        .process = heap_make_process(h, ev->batch.process),
+                        .time_ns = UINT64_MAX,
+                        .course.rise = UINT64_MAX};
     uint64_t before = r.process ? r.process->state->events : 0;
     int got;
 
+    h->pass->courses.count = 0;
     if (r.process && h->pass->lived)
         heap_lives_fit(r.process->state);
     got = r.process ? batches_each(ev, take_portion, &r) : -1;
@@ -211,6 +244,7 @@ void heap_take_batch(struct heap *h, const struct trace_event *ev)
     h->left_out += got < 1;
     if (got < 0)
         return;
+    end_course(&r);
     add_run(h, r.process, r.thread, &r.counts);
     h->events += r.process->state->events - before;
 }

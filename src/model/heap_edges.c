@@ -4,6 +4,7 @@
 #include "model/heap_edges.h"
 
 #include "base/memory.h"
+#include "model/batches.h"
 #include "model/heap_edges_pass.h"
 #include "model/heap_pass.h"
 
@@ -60,6 +61,7 @@ static void die(struct heap_edges *g, struct heap_edges_own *p)
 {
     if (p->room)
         memset(p->blocks, 0, p->room * sizeof(*p->blocks));
+    p->ended = true;
     change(g, p, 0, p->live);
 }
 
@@ -137,6 +139,66 @@ static void take_run(struct heap_edges *g, struct heap_edges_own *p,
     }
     s->after = e->ordinal;
 }
+
+/* ---- courses ---- */
+
+struct coursing { /* events of a course, one by one */
+    struct heap_edges *edges;
+    struct heap_edges_own *own;
+    const struct heap_order_event *e;
+    size_t seen; /* of its record */
+};
+
+static void take_portion(void *context, const struct batch_event *events, size_t count)
+{
+    struct coursing *c = context;
+    size_t first = c->e->course->first, last = first + c->e->count;
+    size_t from = c->seen < first ? first - c->seen : 0;
+    size_t to = last > c->seen ? last - c->seen : 0;
+    struct heap_order_event run = *c->e;
+
+    to = to < count ? to : count;
+    c->seen += count;
+    if (from >= to)
+        return;
+    run.events = events + from;
+    run.count = to - from;
+    run.ordinal = c->e->ordinal - (last - (c->seen - count + to));
+    take_run(c->edges, c->own, &run);
+}
+
+static void take_level(struct heap_edges *g, struct heap_edges_own *p, uint64_t before,
+                       const struct heap_course_level *level, uint64_t *now)
+{
+    if (!level->at)
+        return;
+    g->pass->after = before + level->at;
+    change(g, p, level->bytes - *now, 0);
+    *now = level->bytes;
+}
+
+/* The heap has counted what lives up to the end of a process: what comes after it is looked at. */
+static void take_course(struct heap_edges *g, struct heap_edges_own *p,
+                        const struct heap_order_event *e)
+{
+    const struct heap_course *c = e->course;
+    uint64_t now = 0, before = e->ordinal - e->count;
+
+    if (p->ended) {
+        struct coursing each = {g, p, e, 0};
+
+        batches_each(e->record, take_portion, &each);
+        return;
+    }
+    take_level(g, p, before, &c->before, &now);
+    take_level(g, p, before, &c->low, &now);
+    take_level(g, p, before, &c->after, &now);
+    p->live += c->end - now;
+    g->pass->total += c->end - now;
+    g->pass->after = e->ordinal;
+}
+
+/* ---- what has a name ---- */
 
 /* Steps that follow too soon are no edges. */
 static bool is_apart(uint64_t now_ns, uint64_t *step_ns, uint64_t span_ns)
@@ -217,6 +279,8 @@ static void take(void *context, const struct heap_order_event *e)
         change(g, p, e->block->amount.bytes, 0);
     else if (e->kind == HEAP_ORDER_RELEASED)
         change(g, p, 0, e->block->amount.bytes);
+    else if (e->kind == HEAP_ORDER_COURSE)
+        take_course(g, p, e);
     else
         take_run(g, p, e);
 }
@@ -233,6 +297,7 @@ void heap_edges_start(struct heap_edges *g, struct heap *h, uint64_t last_ns, ui
     g->to_ns = g->finer && to_ns < last_ns ? to_ns : last_ns;
     g->pass = memory_zeroed(sizeof(*g->pass));
     heap_order_start(&g->order, h, last_ns, take, g);
+    g->order.coursed = true;
 }
 
 void heap_edges_record(void *edges, const struct trace_event *ev)

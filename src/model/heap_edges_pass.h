@@ -6,6 +6,7 @@
 
 struct heap_edges_own { /* of one process */
     uint64_t live, most, after, time_ns, total;
+    bool ended;       /* what its frees are of is known by `blocks` since */
     uint32_t *blocks; /* by info: alive */
     size_t room;
 };

@@ -16,6 +16,8 @@ uint32_t heap_entries_owner(struct heap_entries *t, uint64_t stack, uint64_t thr
     uint64_t key, place;
 
     stack = stack <= t->heap->frames->stack_count ? stack : 0;
+    if (t->like)
+        stack = t->like(t->context, (uint32_t)stack);
     thread = thread >> OWNER_BITS ? 0 : thread;
     key = (stack << OWNER_BITS | thread) << 8 | labels;
     if (intmap_get(&t->pass->owners, key, &place))
@@ -115,6 +117,7 @@ static void take(void *context, const struct heap_order_event *e)
         leave_sampled(t, e->place, s->cell | HEAP_ENTRY_WITH_IT);
         break;
     case HEAP_ORDER_RUN:
+    case HEAP_ORDER_COURSE:
     case HEAP_ORDER_NOTED:
         break;
     }

@@ -21,6 +21,9 @@ struct heap_owner {
     uint32_t labels;
 };
 
+/* A stack that stands for this one: nobody tells them apart. */
+typedef uint32_t heap_entries_like(void *context, uint32_t stack);
+
 struct heap_pairing { /* of frees */
     uint64_t named, aged, ambiguous, fallback;
 };
@@ -29,6 +32,8 @@ struct heap_entries { /* zeroed: not started */
     const struct heap_edges *edges;
     struct heap *heap;
     struct heap_labels *labels;
+    heap_entries_like *like; /* NULL: each stands for itself */
+    void *context;
     struct heap_order order;
     struct heap_owner *owners;
     size_t owner_count, owner_room;
@@ -38,7 +43,7 @@ struct heap_entries { /* zeroed: not started */
     struct heap_entries_pass *pass;
 };
 
-/* Take the second pass. */
+/* Take the second pass. `like` may be set afterwards. */
 void heap_entries_start(struct heap_entries *t, const struct heap_edges *g, struct heap *h,
                         struct heap_labels *labels);
 void heap_entries_record(void *entries, const struct trace_event *ev);

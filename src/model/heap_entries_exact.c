@@ -1,6 +1,7 @@
 /* heap_entries_exact - the blocks of exact recordings; see heap_entries.h. An info has its living
- * blocks as runs: so many of one cell and owner, the newest first. Those that die in the cell of
- * their birth, which most do, are counted beside and written down when the cell is over.
+ * blocks as runs: so many of one cell and owner, the newest first. Most die in the cell of their
+ * birth: those of the cell and owner of the last allocation, dead or alive, are counted in the slot
+ * of the info, and become an entry and a run when the cell is over.
  */
 #include "model/heap_entries_pass.h"
 
@@ -45,22 +46,65 @@ static struct heap_entries_latest *latest_of(struct heap_entries *t, uint64_t nu
     return &s->latest[place];
 }
 
-static uint32_t owner_of(const struct taking *k, const struct batch_event *b, uint32_t info)
+static void put_brief(const struct taking *k, const struct heap_entries_slot *slot, uint32_t info)
+{
+    struct heap_entries *t = k->entries;
+    struct heap_entry e = {slot->owner, slot->cell, slot->cell,
+                           (int64_t)slot->brief * t->pass->unit,
+                           (int64_t)(slot->brief * k->infos[info].bytes)};
+
+    if (slot->brief)
+        heap_entry_put(&t->log, &e);
+}
+
+/* Its blocks of one cell and owner are runs and entries, as others are. */
+static void settle(const struct taking *k, struct heap_entries_slot *slot, uint32_t info)
+{
+    struct heap_entries_pass *s = k->entries->pass;
+
+    put_brief(k, slot, info);
+    if (slot->young)
+        heap_runs_add(&s->runs, &slot->run, slot->owner,
+                      (struct heap_cell){s->coarse[slot->cell], slot->cell}, slot->young);
+    slot->young = slot->brief = 0;
+}
+
+/* The blocks that live of the cell and owner that a slot is at. */
+static void raise_young(struct heap_entries_pass *s, struct heap_entries_slot *slot)
+{
+    if (slot->run && !s->runs.finer)
+        slot->young = heap_runs_take_first(&s->runs, &slot->run, slot->owner, slot->cell);
+}
+
+static void renew(const struct taking *k, struct heap_entries_slot *slot, uint32_t info,
+                  unsigned int labels)
+{
+    uint32_t thread = (uint32_t)k->run->thread;
+
+    settle(k, slot, info);
+    if (!slot->owned || slot->thread != thread || slot->labels != labels)
+        slot->owner = heap_entries_owner(k->entries, k->infos[info].stack, k->run->thread, labels);
+    slot->thread = thread;
+    slot->labels = (unsigned char)labels;
+    slot->owned = true;
+    slot->cell = k->entries->pass->cell;
+    raise_young(k->entries->pass, slot);
+}
+
+/* The slot of an info, at the owner and the cell of an event. */
+static inline struct heap_entries_slot *slot_at(const struct taking *k, const struct batch_event *b,
+                                                uint32_t info)
 {
     struct heap_entries *t = k->entries;
     struct heap_entries_slot *slot = &k->slots->of[info];
-    uint64_t thread = k->run->thread;
     unsigned int labels = t->labels->count
                             ? heap_labels_of_info(t->labels, k->run->process->number, b->info)
                             : 0;
 
-    if (!slot->owned || slot->thread != (uint32_t)thread || slot->labels != labels) {
-        slot->owner = heap_entries_owner(t, k->infos[info].stack, thread, labels);
-        slot->thread = (uint32_t)thread;
-        slot->labels = labels;
-        slot->owned = true;
-    }
-    return slot->owner;
+    if (!slot->owned || slot->cell != t->pass->cell || slot->thread != (uint32_t)k->run->thread ||
+        slot->labels != labels)
+        renew(k, slot, info, labels);
+    return slot;
 }
 
 static void note_latest(const struct taking *k, uint32_t info, uint32_t owner)
@@ -72,32 +116,57 @@ static void note_latest(const struct taking *k, uint32_t info, uint32_t owner)
     k->latest->of[at].cell = cell_of(k->entries->pass);
 }
 
-static void take_alloc(const struct taking *k, const struct batch_event *b, uint32_t info)
+/* Where a stretch is told finer, a run has its cells: all are there. */
+static void live(const struct taking *k, struct heap_entries_slot *slot)
 {
     struct heap_entries_pass *s = k->entries->pass;
-    uint32_t owner = info ? owner_of(k, b, info) : 0;
 
-    if (info)
-        heap_runs_add(&s->runs, &k->slots->of[info].run, owner, cell_of(s));
-    note_latest(k, info, owner);
+    if (s->runs.finer)
+        heap_runs_add(&s->runs, &slot->run, slot->owner, cell_of(s), 1);
+    else
+        slot->young++;
+}
+
+static void take_alloc(const struct taking *k, const struct batch_event *b, uint32_t info)
+{
+    struct heap_entries_slot *slot = info ? slot_at(k, b, info) : NULL;
+
+    if (slot)
+        live(k, slot);
+    note_latest(k, info, slot ? slot->owner : 0);
 }
 
 /* ---- which block ---- */
 
-/* The oldest of some cells, of the thread that frees it if there is one. */
-static uint32_t *find_aged(const struct taking *k, struct heap_entries_slot *slot, uint16_t from,
-                           uint16_t to)
+struct found { /* neither: none */
+    bool young;
+    uint32_t *link; /* what leads to its run */
+    uint16_t likely;
+};
+
+static bool is_own(const struct taking *k, uint32_t owner)
+{
+    return k->entries->owners[owner].thread == k->run->thread;
+}
+
+/* The oldest of some cells, of the thread that frees it if there is one. The young come first. */
+static bool find_aged(const struct taking *k, struct heap_entries_slot *slot, uint16_t from,
+                      uint16_t to, struct found *f)
 {
     struct heap_run *list = k->entries->pass->runs.list;
+    uint16_t cell = k->entries->pass->coarse[slot->cell];
+    bool young = slot->young && cell >= from && cell <= to;
     uint32_t *any = NULL, *own = NULL;
 
     for (uint32_t *link = &slot->run; *link && list[*link].cell >= from; link = &list[*link].next) {
         if (list[*link].cell > to)
             continue;
         any = link;
-        own = k->entries->owners[list[*link].owner].thread == k->run->thread ? link : own;
+        own = is_own(k, list[*link].owner) ? link : own;
     }
-    return own ? own : any;
+    f->link = own || (young && is_own(k, slot->owner)) ? own : any;
+    f->young = young && !f->link;
+    return f->link || f->young;
 }
 
 /* The cells of the coarse grid that a block of that age may be of, and the first fine one. */
@@ -130,82 +199,96 @@ static void find_ages(const struct taking *k, unsigned int lived, uint16_t *from
     *from = *from < *to ? *from : *to;
 }
 
-/* The run of the block that a free is of, and the cell where it may have been born. */
-static uint32_t *find_block(const struct taking *k, const struct batch_event *b, uint32_t info,
-                            uint16_t *likely)
+/* Its thread has allocated it so few allocations ago that it is known. */
+static bool find_named(const struct taking *k, struct heap_entries_slot *slot,
+                       const struct batch_event *b, uint32_t info, struct found *f)
 {
-    struct heap_entries *t = k->entries;
-    struct heap_entries_pass *s = t->pass;
-    struct heap_entries_slot *slot = &k->slots->of[info];
     const struct heap_entries_latest *l = k->latest;
-    uint32_t at = (l->count - 1 - b->later_allocs) % HEAP_ENTRIES_LATEST, *link = NULL;
+    uint32_t at = (l->count - 1 - b->later_allocs) % HEAP_ENTRIES_LATEST;
+
+    f->likely = l->of[at].cell.fine;
+    if (b->later_allocs >= TRACE_LATER_MANY || l->count <= b->later_allocs ||
+        l->of[at].info != info)
+        return false;
+    f->young = slot->young && l->of[at].cell.fine == slot->cell && l->of[at].owner == slot->owner;
+    if (!f->young)
+        f->link = heap_runs_named(&k->entries->pass->runs, &slot->run, l->of[at].owner,
+                                  l->of[at].cell.coarse);
+    return f->young || f->link;
+}
+
+/* There is a run besides the first: the block may be of another than the one that is taken. */
+static bool has_several(const struct heap_entries_pass *s, const struct heap_entries_slot *slot)
+{
+    return slot->young ? slot->run != 0 : s->runs.list[slot->run].next != 0;
+}
+
+static struct found find_block(const struct taking *k, struct heap_entries_slot *slot,
+                               const struct batch_event *b, uint32_t info)
+{
+    struct heap_pairing *pairing = &k->entries->pairing;
+    const struct heap_entries_pass *s = k->entries->pass;
+    struct found f = {0};
     uint16_t from, to;
 
-    *likely = l->of[at].cell.fine;
-    if (b->later_allocs < TRACE_LATER_MANY && l->count > b->later_allocs && l->of[at].info == info)
-        link = heap_runs_named(&s->runs, &slot->run, l->of[at].owner, l->of[at].cell.coarse);
-    t->pairing.named += link != NULL;
-    if (link)
-        return link;
-    find_ages(k, b->lived, &from, &to, likely);
-    link = find_aged(k, slot, from, to);
-    t->pairing.aged += link != NULL;
-    t->pairing.ambiguous += link != NULL && from != to && s->runs.list[slot->run].next;
-    if (link)
-        return link;
-    t->pairing.fallback++;
-    return find_aged(k, slot, 0, s->coarse[s->cell]);
+    if (find_named(k, slot, b, info, &f)) {
+        pairing->named++;
+        return f;
+    }
+    find_ages(k, b->lived, &from, &to, &f.likely);
+    if (find_aged(k, slot, from, to, &f)) {
+        pairing->aged++;
+        pairing->ambiguous += from != to && has_several(s, slot);
+        return f;
+    }
+    pairing->fallback++;
+    find_aged(k, slot, 0, s->coarse[s->cell], &f);
+    return f;
 }
 
 /* ---- it dies ---- */
-
-static void end_brief(struct heap_entries *t, struct heap_entries_slot *slot, uint64_t bytes)
-{
-    struct heap_entry e = {slot->brief_owner, slot->brief_cell, slot->brief_cell,
-                           (int64_t)slot->brief * t->pass->unit, (int64_t)(slot->brief * bytes)};
-
-    if (slot->brief)
-        heap_entry_put(&t->log, &e);
-    slot->brief = 0;
-}
 
 static void die(const struct taking *k, uint32_t info, uint32_t owner, struct heap_cell birth)
 {
     struct heap_entries *t = k->entries;
     struct heap_entries_slot *slot = &k->slots->of[info];
     uint16_t cell = t->pass->cell;
-    uint64_t bytes = k->infos[info].bytes;
-    struct heap_entry e = {owner, birth.fine, cell, t->pass->unit, (int64_t)bytes};
 
-    heap_freed_note(&k->slots->freed, (struct heap_freed_one){info, owner, birth, cell});
-    if (birth.fine != cell) {
+    if (t->heap->unfreed)
+        heap_freed_note(&k->slots->freed, (struct heap_freed_one){info, owner, birth, cell});
+    if (birth.fine == cell && slot->cell == cell && slot->owner == owner) {
+        slot->brief++;
+    } else {
+        struct heap_entry e = {owner, birth.fine, cell, t->pass->unit,
+                               (int64_t)k->infos[info].bytes};
+
         heap_entry_put(&t->log, &e);
-        return;
     }
-    if (slot->brief_cell != cell || slot->brief_owner != owner)
-        end_brief(t, slot, bytes);
-    slot->brief_cell = cell;
-    slot->brief_owner = owner;
-    slot->brief++;
 }
 
 static void take_free(const struct taking *k, const struct batch_event *b, uint32_t info)
 {
     struct heap_entries_pass *s = k->entries->pass;
-    uint16_t likely = 0;
-    uint32_t *link = k->slots->of[info].run ? find_block(k, b, info, &likely) : NULL;
-    uint32_t owner;
+    struct heap_entries_slot *slot = &k->slots->of[info];
+    struct found f;
 
-    if (!link)
+    if (!slot->run && !slot->young)
         return;
-    owner = s->runs.list[*link].owner;
-    die(k, info, owner, heap_runs_take(&s->runs, link, likely));
+    f = find_block(k, slot, b, info);
+    if (f.young) {
+        slot->young--;
+        die(k, info, slot->owner, (struct heap_cell){s->coarse[slot->cell], slot->cell});
+    } else if (f.link) {
+        uint32_t owner = s->runs.list[*f.link].owner;
+
+        die(k, info, owner, heap_runs_take(&s->runs, f.link, f.likely));
+    }
 }
 
 /* A block that its thread frees at once is never among those that live. */
 static void take_brief(const struct taking *k, const struct batch_event *b, uint32_t info)
 {
-    uint32_t owner = owner_of(k, b, info);
+    uint32_t owner = slot_at(k, b, info)->owner;
 
     note_latest(k, info, owner);
     k->entries->pairing.named++;
@@ -218,18 +301,20 @@ static void take_unfree(const struct taking *k, const struct batch_event *b, uin
     struct heap_entries *t = k->entries;
     struct heap_entries_pass *s = t->pass;
     struct heap_freed_one *f = heap_freed_find(&k->slots->freed, info);
-    uint32_t *run = &k->slots->of[info].run;
+    struct heap_entries_slot *slot = &k->slots->of[info];
 
     if (f) {
         int64_t bytes = (int64_t)k->infos[info].bytes;
         struct heap_entry undo = {f->owner, f->birth.fine, f->death, -s->unit, -bytes};
 
         heap_entry_put(&t->log, &undo);
-        heap_runs_add(&s->runs, run, f->owner, f->birth);
+        settle(k, slot, info);
+        heap_runs_add(&s->runs, &slot->run, f->owner, f->birth, 1);
+        raise_young(s, slot);
         f->info = 0;
     } else {
         t->pairing.fallback++;
-        heap_runs_add(&s->runs, run, owner_of(k, b, info), cell_of(s));
+        live(k, slot_at(k, b, info));
     }
 }
 
@@ -286,19 +371,21 @@ void heap_entries_run(struct heap_entries *t, const struct heap_order_event *e)
 void heap_entries_leave(struct heap_entries *t, uint32_t place, uint16_t death)
 {
     struct heap_entries_pass *s = t->pass;
-    const struct heap_info *infos = place <= t->heap->process_count
-                                      ? t->heap->processes[place - 1]->state->infos
-                                      : NULL;
+    const struct taking k = {.entries = t,
+                             .infos = place <= t->heap->process_count
+                                        ? t->heap->processes[place - 1]->state->infos
+                                        : NULL};
 
-    for (size_t i = 1; infos && place < s->slots_room && i < s->slots[place].room; i++) {
+    for (size_t i = 1; k.infos && place < s->slots_room && i < s->slots[place].room; i++) {
         struct heap_entries_slot *slot = &s->slots[place].of[i];
 
+        settle(&k, slot, (uint32_t)i);
         while (slot->run) {
             struct heap_entry e = {.owner = s->runs.list[slot->run].owner, .death = death};
             uint32_t count = heap_runs_take_all(&s->runs, &slot->run, &e.birth);
 
             e.count = count * s->unit;
-            e.bytes = (int64_t)(count * infos[i].bytes);
+            e.bytes = (int64_t)(count * k.infos[i].bytes);
             heap_entry_put(&t->log, &e);
         }
     }
@@ -310,10 +397,6 @@ void heap_entries_end_exact(struct heap_entries *t)
 
     for (uint32_t place = 1; place < s->slots_room; place++) {
         heap_entries_leave(t, place, HEAP_ENTRY_ALIVE);
-        for (size_t i = 1; i < s->slots[place].room; i++)
-            if (s->slots[place].of[i].brief)
-                end_brief(t, &s->slots[place].of[i],
-                          t->heap->processes[place - 1]->state->infos[i].bytes);
         free(s->slots[place].of);
         free(s->slots[place].freed.list);
     }

@@ -7,12 +7,13 @@
 #include "model/heap_pass.h"
 #include "model/heap_runs.h"
 
-struct heap_entries_slot { /* of an info */
-    uint32_t run;
-    uint32_t owner, thread; /* the last, */
-    uint32_t labels;
-    uint32_t brief, brief_owner; /* blocks that died in the cell of their birth */
-    uint16_t brief_cell;
+struct heap_entries_slot {  /* of an info: what most events ask for */
+    uint32_t run;           /* the blocks that live, but for `young` */
+    uint32_t owner, thread; /* of the last that was allocated, */
+    uint32_t young;         /* of those: born in `cell`, and alive, */
+    uint32_t brief;         /* or dead */
+    uint16_t cell;
+    unsigned char labels;
     bool owned;
 };
 

@@ -222,6 +222,7 @@ static void take(void *context, const struct heap_order_event *e)
     case HEAP_ORDER_ENDED:
         end_process(t, e);
         break;
+    case HEAP_ORDER_COURSE:
     case HEAP_ORDER_NOTED:
         break;
     }

@@ -80,7 +80,10 @@ static void hand_out(struct heap_order *o, struct heap_order_event *e)
 {
     o->now_ns = e->time_ns > o->now_ns ? e->time_ns : o->now_ns;
     e->time_ns = o->now_ns;
-    o->ordinal += e->kind == HEAP_ORDER_RUN ? e->count : e->kind != HEAP_ORDER_NOTED;
+    if (e->kind == HEAP_ORDER_RUN || e->kind == HEAP_ORDER_COURSE)
+        o->ordinal += e->count;
+    else
+        o->ordinal += e->kind != HEAP_ORDER_NOTED;
     e->ordinal = o->ordinal;
     o->take(o->context, e);
 }
@@ -173,6 +176,22 @@ static void hand_run(struct heap_order *o, struct heap_source *s)
     hand_out(o, &e);
 }
 
+static void hand_course(struct heap_order *o, struct heap_source *s)
+{
+    const struct heap_course *c = &s->first->courses[s->at++];
+    struct heap_order_event e = {.kind = HEAP_ORDER_COURSE,
+                                 .time_ns = c->time_ns,
+                                 .process = o->heap->processes[s->place - 1],
+                                 .place = s->place,
+                                 .count = c->events,
+                                 .course = c,
+                                 .record = &s->first->ev};
+
+    if (o->ended_count || o->any_dead)
+        end_others(o, e.place, e.time_ns);
+    hand_out(o, &e);
+}
+
 static void release(struct heap_order *o, struct heap_order_event e, struct heap_block *block)
 {
     e.kind = HEAP_ORDER_RELEASED;
@@ -255,9 +274,12 @@ static void hand_first(struct heap_order *o, uint64_t until_ns)
 
     while (more && s->time_ns <= until_ns && (!other || is_before(s, other))) {
         if (s->at < s->count) {
-            hand_run(o, s);
+            if (s->first->courses)
+                hand_course(o, s);
+            else
+                hand_run(o, s);
             if (s->at < s->count) {
-                heap_source_time(s, s->portion[s->at].time_ns);
+                heap_source_time(s, heap_source_next_ns(s));
                 continue;
             }
         } else if (s->first->ev.kind == TRACE_MMAP) {
@@ -305,7 +327,10 @@ static struct heap_source *source_of_end(void)
 
 static void push(struct heap_order *o, struct heap_source *s, const struct trace_event *ev)
 {
-    if (heap_source_push(&o->waiting, s, ev))
+    const struct heap_courses *c = &o->heap->pass->courses;
+    bool coursed = o->coursed && c->wanted && ev->kind == TRACE_BATCH;
+
+    if (heap_source_push(&o->waiting, s, ev, coursed ? c : NULL))
         enqueue(o, s);
 }
 

@@ -12,7 +12,8 @@
 #include "model/heap_source.h"
 
 enum heap_order_kind {
-    HEAP_ORDER_RUN,      /* exact allocations and frees of one thread at one time: `events` */
+    HEAP_ORDER_RUN,      /* exact allocations and frees of one thread at one time: `events`; or */
+    HEAP_ORDER_COURSE,   /* what they did, and those of other threads: `course` */
     HEAP_ORDER_SAMPLED,  /* a sampled block came to life, */
     HEAP_ORDER_RELEASED, /* and died */
     HEAP_ORDER_MAPPED,   /* bytes of a mapping began to count, */
@@ -24,14 +25,16 @@ enum heap_order_kind {
 struct heap_order_event {
     enum heap_order_kind kind;
     uint64_t time_ns; /* never less than that of the one before */
-    uint64_t ordinal; /* 1, 2 ...; of a run: of its last; HEAP_ORDER_NOTED: of the one before */
+    uint64_t
+        ordinal; /* 1, 2 ...; of a run or course: of its last; HEAP_ORDER_NOTED: of the one before */
     struct heap_process *process;
     uint32_t place; /* 1 + its place in heap.processes; 0: nobody's */
     uint64_t thread;
     const struct batch_event *events; /* of a run; their times are those of the trace */
-    size_t count;
+    size_t count;                     /* of a run or course */
+    const struct heap_course *course; /* and its batch is the record */
     struct heap_block *block;         /* of a sampled one; `entry` and `thread` are the taker's */
-    const struct trace_event *record; /* of a sampled one and of HEAP_ORDER_NOTED */
+    const struct trace_event *record; /* of a course, a sampled one and of HEAP_ORDER_NOTED */
     const struct heap_mapped_change *change;
 };
 
@@ -41,6 +44,7 @@ struct heap_order { /* zeroed: not started */
     struct heap *heap;
     heap_order_take *take;
     void *context;
+    bool coursed;               /* batches are handed out as courses, where the heap has them */
     struct heap_source **queue; /* those that have something, the earliest first: a heap */
     size_t queued, queue_room;
     struct heap_source **of; /* by place of the process; 0: records of other kinds */

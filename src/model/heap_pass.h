@@ -4,6 +4,7 @@
 
 #include "base/intmap.h"
 #include "model/heap.h"
+#include "model/heap_course.h"
 #include "model/heap_grid.h"
 #include "model/heap_live.h"
 #include "trace/batch.h"
@@ -138,6 +139,7 @@ struct heap_pass {
     struct born_known born; /* of contexts, where some blocks alone are asked about */
     struct heap_cut *cuts;  /* moments that the events are read again for */
     struct mappings mappings;
+    struct heap_courses courses;
 };
 
 unsigned int heap_size_class(uint64_t bytes);

@@ -35,17 +35,17 @@ static void drop(struct heap_runs *r, uint32_t *link)
     r->unused = place;
 }
 
-/* One more of a fine cell; the newest first. */
-static void add_part(struct heap_runs *r, uint32_t run, uint16_t cell)
+/* More of a fine cell; the newest first. */
+static void add_part(struct heap_runs *r, uint32_t run, uint16_t cell, uint32_t count)
 {
     uint32_t *link = &r->list[run].parts;
 
     while (*link && r->list[*link].cell > cell)
         link = &r->list[*link].next;
     if (*link && r->list[*link].cell == cell)
-        r->list[*link].count++;
+        r->list[*link].count += count;
     else
-        make(r, link, NULL, (struct heap_run){.count = 1, .cell = cell});
+        make(r, link, NULL, (struct heap_run){.count = count, .cell = cell});
 }
 
 /* One less: of the cell that is likely, or of the first after it, or else of the last before. */
@@ -64,7 +64,8 @@ static uint16_t take_part(struct heap_runs *r, uint32_t run, uint16_t likely)
 }
 
 /* Those of newer cells come first; a block that is taken back may be of an older one. */
-void heap_runs_add(struct heap_runs *r, uint32_t *first, uint32_t owner, struct heap_cell cell)
+void heap_runs_add(struct heap_runs *r, uint32_t *first, uint32_t owner, struct heap_cell cell,
+                   uint32_t count)
 {
     uint32_t *link = first, place;
 
@@ -72,12 +73,12 @@ void heap_runs_add(struct heap_runs *r, uint32_t *first, uint32_t owner, struct 
         link = &r->list[*link].next;
     place = *link;
     if (place && r->list[place].cell == cell.coarse && r->list[place].owner == owner)
-        r->list[place].count++;
+        r->list[place].count += count;
     else
         place = make(r, link, first,
-                     (struct heap_run){.owner = owner, .count = 1, .cell = cell.coarse});
+                     (struct heap_run){.owner = owner, .count = count, .cell = cell.coarse});
     if (r->finer)
-        add_part(r, place, cell.fine);
+        add_part(r, place, cell.fine, count);
 }
 
 struct heap_cell heap_runs_take(struct heap_runs *r, uint32_t *link, uint16_t likely)
@@ -104,6 +105,16 @@ uint32_t heap_runs_take_all(struct heap_runs *r, uint32_t *link, uint16_t *cell)
     if (!run->count)
         drop(r, link);
     return count;
+}
+
+uint32_t heap_runs_take_first(struct heap_runs *r, uint32_t *first, uint32_t owner, uint16_t cell)
+{
+    const struct heap_run *run = &r->list[*first];
+
+    if (run->cell != cell || run->owner != owner)
+        return 0;
+    drop(r, first);
+    return run->count;
 }
 
 uint32_t *heap_runs_named(struct heap_runs *r, uint32_t *first, uint32_t owner, uint16_t cell)

@@ -29,12 +29,15 @@ struct heap_cell {
     uint16_t coarse, fine;
 };
 
-/* One more block in the runs that *first leads to. */
-void heap_runs_add(struct heap_runs *r, uint32_t *first, uint32_t owner, struct heap_cell cell);
+/* So many more blocks in the runs that *first leads to. */
+void heap_runs_add(struct heap_runs *r, uint32_t *first, uint32_t owner, struct heap_cell cell,
+                   uint32_t count);
 /* One less of the run that *link leads to: its cell. Of several, the first from `likely` on. */
 struct heap_cell heap_runs_take(struct heap_runs *r, uint32_t *link, uint16_t likely);
 /* All of the run that *link leads to: what is left of one cell, until there is nothing. */
 uint32_t heap_runs_take_all(struct heap_runs *r, uint32_t *link, uint16_t *cell);
+/* All of the first run, if it is of this cell and owner; else 0. */
+uint32_t heap_runs_take_first(struct heap_runs *r, uint32_t *first, uint32_t owner, uint16_t cell);
 /* What leads to the run of a cell and an owner; NULL: there is none. */
 uint32_t *heap_runs_named(struct heap_runs *r, uint32_t *first, uint32_t owner, uint16_t cell);
 

@@ -30,15 +30,21 @@ void heap_source_drop(struct heap_waiting *w, struct heap_source *s)
     w->bytes -= sizeof(*p) + tail_of(&p->ev);
     s->first = p->next;
     s->open = false;
+    free(p->courses);
     free(p);
 }
 
-/* The next events of its first batch; none: it is over. */
+/* The next events of its first batch, or its courses; none: it is over. */
 static void read_more(struct heap_source *s)
 {
     const struct heap_pending *p = s->first;
 
     s->at = s->count = 0;
+    if (p->courses) {
+        s->count = s->open ? 0 : p->course_count;
+        s->open = true;
+        return;
+    }
     if (!s->open && batch_open(&s->reader, p->ev.tail, p->ev.tail_bytes, p->ev.time_ns,
                                p->ev.batch.span_ns) < 0)
         return;
@@ -54,6 +60,11 @@ void heap_source_time(struct heap_source *s, uint64_t time_ns)
         s->time_ns = time_ns;
 }
 
+uint64_t heap_source_next_ns(const struct heap_source *s)
+{
+    return s->first->courses ? s->first->courses[s->at].time_ns : s->portion[s->at].time_ns;
+}
+
 bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)
 {
     while (s->at == s->count && s->first && s->first->ev.kind == TRACE_BATCH) {
@@ -64,7 +75,7 @@ bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)
     if (s->first)
         s->order = s->first->order;
     if (s->at < s->count) {
-        heap_source_time(s, s->portion[s->at].time_ns);
+        heap_source_time(s, heap_source_next_ns(s));
         s->rank = HEAP_RANK_EVENT;
         return true;
     }
@@ -75,7 +86,18 @@ bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)
     return true;
 }
 
-bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struct trace_event *ev)
+static void keep_courses(struct heap_pending *p, const struct heap_courses *c)
+{
+    size_t bytes = c ? c->count * sizeof(*c->list) : 0;
+
+    p->course_count = c ? c->count : 0;
+    p->courses = c ? memory_resize(NULL, bytes + 1) : NULL;
+    if (bytes)
+        memcpy(p->courses, c->list, bytes);
+}
+
+bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struct trace_event *ev,
+                      const struct heap_courses *courses)
 {
     size_t bytes = tail_of(ev);
     struct heap_pending *p = memory_resize(NULL, sizeof(*p) + bytes);
@@ -90,6 +112,7 @@ bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struc
     if (bytes)
         memcpy(p->tail, ev->tail, bytes);
     p->ev.tail = p->tail;
+    keep_courses(p, courses);
     if (waits)
         s->last->next = p;
     else

@@ -4,6 +4,7 @@
 #ifndef MODEL_HEAP_SOURCE_H
 #define MODEL_HEAP_SOURCE_H
 
+#include "model/heap_course.h"
 #include "trace/batch.h"
 #include "trace/mappings.h"
 #include "trace/read.h"
@@ -20,6 +21,8 @@ struct heap_pending { /* a record that waits */
     struct heap_pending *next;
     uint64_t first_ns, order; /* order: in the trace */
     struct trace_event ev;
+    struct heap_course *courses; /* of a batch; NULL: its events are read */
+    size_t course_count;
     _Alignas(8) unsigned char tail[];
 };
 
@@ -32,7 +35,7 @@ struct heap_source {
     bool once;                  /* it goes with its only record */
     struct batch_reader reader; /* of the first, where it is open */
     bool open;
-    size_t count, at;            /* of the portion: */
+    size_t count, at;            /* of the portion, or of the first one's courses: */
     struct batch_event *portion; /* PORTION of them, while they are read */
 };
 
@@ -42,8 +45,11 @@ struct heap_waiting { /* in all sources */
 };
 
 enum heap_rank heap_source_rank(const struct trace_event *ev);
-/* Put a record at its end; true: it had nothing before. */
-bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struct trace_event *ev);
+/* Put a record at its end; true: it had nothing before. `courses` of a batch: NULL: none. */
+bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struct trace_event *ev,
+                      const struct heap_courses *courses);
+/* When what comes next of its batch is. */
+uint64_t heap_source_next_ns(const struct heap_source *s);
 /* The first record is done with. */
 void heap_source_drop(struct heap_waiting *w, struct heap_source *s);
 /* What it has next is of this time, or, as its process has come further, later. */

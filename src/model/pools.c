@@ -201,6 +201,12 @@ static void take_block(struct pools *p, const struct trace_event *ev)
                                        .stack = (uint32_t)stack});
 }
 
+bool pools_may_own(const struct pools *p, uint64_t stack)
+{
+    return !stack || blame_is_foreign(p->blame, stack) || !pool_owner_has_line(p, stack) ||
+           pool_code_flags(&p->code, (uint32_t)stack) & POOL_IDLE;
+}
+
 bool pools_want(void *pools, const struct heap_process *process, uint64_t stack)
 {
     const struct pools *p = pools;

@@ -24,6 +24,8 @@ void pools_start(struct pools *p, const struct blame *b, const struct cpu_time *
 void pools_take(void *pools, const struct trace_event *ev);
 void pools_take_exact(void *pools, const struct heap_change *c);
 /* Which of these it takes. */
+/* May it be of a pool? Others are of their own lines, whatever thread they are of. */
+bool pools_may_own(const struct pools *p, uint64_t stack);
 bool pools_want(void *pools, const struct heap_process *process, uint64_t stack);
 void pools_end(struct pools *p);
 void pools_free(struct pools *p);

@@ -99,6 +99,8 @@ static void begin_heap(struct recorded *r, unsigned int reads)
     r->heap = (struct heap){.frames = &r->frames, .threads = &r->threads};
     heap_start(&r->heap, &r->arena, &r->selection, reads & RECORDED_CREATORS ? &r->creators : NULL,
                reads & RECORDED_LIVED);
+    if (reads & RECORDED_COURSES)
+        heap_want_courses(&r->heap);
     heap_replay_start(&r->heap, &r->arena);
 }
 
@@ -215,9 +217,10 @@ static bool is_same(const struct selection *a, const struct selection *b)
 static unsigned int missing(const struct recorded *r, unsigned int reads)
 {
     const unsigned int runs = RECORDED_RUN | RECORDED_RUN_WHOLE;
-    const unsigned int with_heap = RECORDED_CREATORS | RECORDED_LIVED; /* while it is read */
+    const unsigned int with_heap = RECORDED_CREATORS | RECORDED_LIVED |
+                                   RECORDED_COURSES; /* while it is read */
 
-    if (reads & (RECORDED_CREATORS | RECORDED_LIVED | RECORDED_REGIONS))
+    if (reads & (with_heap | RECORDED_REGIONS))
         reads |= RECORDED_HEAP;
     if (reads & (RECORDED_HEAP | RECORDED_CPU | RECORDED_MOMENTS))
         reads |= RECORDED_FRAMES;

@@ -18,17 +18,18 @@
 #include "model/region_read.h"
 #include "model/sources.h"
 
-enum recorded_reads {                         /* names and threads are always read */
-                      RECORDED_RUN = 1,       /* run, up to the end of the stretch */
-                      RECORDED_RUN_WHOLE = 2, /* recorded_whole */
-                      RECORDED_HEAP = 4,      /* heap; with the run */
-                      RECORDED_CREATORS = 8,  /* creators */
-                      RECORDED_CPU = 16,      /* cpu */
-                      RECORDED_REGIONS = 32,  /* regions */
-                      RECORDED_SOURCES = 64,  /* sources */
-                      RECORDED_MOMENTS = 128, /* moments */
-                      RECORDED_FRAMES = 256,  /* frames; with the heap and cpu */
-                      RECORDED_LIVED = 512,   /* heap, with the lives of blocks by site */
+enum recorded_reads {                          /* names and threads are always read */
+                      RECORDED_RUN = 1,        /* run, up to the end of the stretch */
+                      RECORDED_RUN_WHOLE = 2,  /* recorded_whole */
+                      RECORDED_HEAP = 4,       /* heap; with the run */
+                      RECORDED_CREATORS = 8,   /* creators */
+                      RECORDED_CPU = 16,       /* cpu */
+                      RECORDED_REGIONS = 32,   /* regions */
+                      RECORDED_SOURCES = 64,   /* sources */
+                      RECORDED_MOMENTS = 128,  /* moments */
+                      RECORDED_FRAMES = 256,   /* frames; with the heap and cpu */
+                      RECORDED_LIVED = 512,    /* heap, with the lives of blocks by site */
+                      RECORDED_COURSES = 1024, /* heap, with what heap_edges takes of it */
 };
 
 #define RECORDED_TAKERS 32

@@ -2,6 +2,7 @@
 #include "page/page.h"
 
 #include "base/count.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "model/allowed.h"
 
@@ -62,11 +63,43 @@ static void take(void *context, const struct trace_event *ev)
         put_time(p, ev, &one);
 }
 
+/* Of a million stacks most differ in machinery alone, which the page leaves out: those of one node
+ * and line are one to it.
+ */
+static bool are_alike(struct page *p, uint32_t node, uint32_t a, uint32_t b)
+{
+    const struct line_sums *s = p->lines;
+
+    return trie_node(&p->trie, b) == node && s->holders.lines[a] == s->holders.lines[b] &&
+           blame_stack(&s->blame, a) == blame_stack(&s->blame, b);
+}
+
+static uint32_t stack_like(void *context, uint32_t stack)
+{
+    struct page *p = context;
+    const struct line_sums *s = p->lines;
+    uint32_t node = trie_node(&p->trie, stack);
+    uint64_t key, like;
+
+    if (pools_may_own(&s->pools, stack))
+        return stack;
+    key = hash_mix(intmap_hash((uint64_t)node << 32 | s->holders.lines[stack]),
+                   blame_stack(&s->blame, stack));
+    for (; intmap_get(&p->alike, key, &like); key++)
+        if (are_alike(p, node, stack, (uint32_t)like))
+            return (uint32_t)like;
+    intmap_put(&p->alike, key, stack);
+    return stack;
+}
+
 void page_again(struct page *p, struct line_sums *l)
 {
     p->lines = l;
     heap_edges_end(&p->edges);
+    trie_start(&p->trie, &p->recorded->frames, &p->recorded->arena);
     heap_entries_start(&p->entries, &p->edges, &p->recorded->heap, &p->labels);
+    p->entries.like = stack_like;
+    p->entries.context = p;
     recorded_take_again(p->recorded, take, p, UINT64_MAX);
 }
 
@@ -202,7 +235,6 @@ static void count_live(struct page *p)
 
 static void read_leaves(struct page *p)
 {
-    const struct frames *f = &p->recorded->frames;
     size_t lines = p->lines->blame.line_count + SCOPE_KINDS + 1;
     uint32_t *numbers;
 
@@ -211,7 +243,6 @@ static void read_leaves(struct page *p)
     p->thread_count = p->recorded->threads.count < THREADS_MOST
                         ? (uint32_t)p->recorded->threads.count
                         : THREADS_MOST;
-    trie_start(&p->trie, f, &p->recorded->arena);
     read_pools(p);
     numbers = make_leaves(p);
     p->whole.nodes = p->trie.nodes;
@@ -319,6 +350,7 @@ void page_free(struct page *p)
     series_free(&p->series);
     trie_free(&p->trie);
     intmap_free(&p->pool_lines);
+    intmap_free(&p->alike);
     free(p->line_places);
     free(p->line_list);
 }

@@ -29,6 +29,7 @@ struct page { /* zeroed: not begun */
     uint32_t line_count;
     uint32_t *line_list; /* lines of blame, by place in LINE */
     struct intmap pool_lines;
+    struct intmap alike;   /* hash of a node and its lines -> a stack that stands for all of them */
     uint32_t thread_count; /* of META; the last may be "not known" */
     bool thread_unknown;
     double folded_below;
@@ -53,7 +54,8 @@ struct page_words {
 };
 
 #define PAGE_READS                                                                                 \
-    (LINE_SUMS_READS | RECORDED_REGIONS | RECORDED_MOMENTS | RECORDED_RUN | RECORDED_HEAP)
+    (LINE_SUMS_READS | RECORDED_REGIONS | RECORDED_MOMENTS | RECORDED_RUN | RECORDED_HEAP |        \
+     RECORDED_COURSES)
 
 /* Before the first pass, and before the second. */
 void page_begin(struct page *p, struct recorded *r, const struct selection_finer *finer);
