@@ -30,6 +30,7 @@ struct op_stack {
     bool workspace; /* or what kernels work in */
     bool made;      /* in code of the program that makes an object */
     bool data;      /* where inputs are read */
+    bool outside;   /* of the windows: nothing is known of it */
 };
 
 struct op_stacks { /* zeroed: empty */

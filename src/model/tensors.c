@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #define TENSORS_MOST ((size_t)1 << 24)
-#define LOOK_MOST 4096 /* blocks that are looked at for the one whose age fits */
+#define SHADOW_LEAST 1024 /* bytes: attach() tells of no smaller ones */
+#define LOOK_MOST 4096    /* blocks that are looked at for the one whose age fits */
 
 /* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Mappings are
  * known by when they were born.
@@ -41,7 +42,7 @@ static void take_birth(struct tensors *t, const struct heap_change *c)
 {
     const struct op_stack *from = op_stacks_get(t->stacks, c->stack);
 
-    if (!from->tensor && !t->all)
+    if (!from->tensor && !t->all && !(t->shadows && from->outside && c->bytes >= SHADOW_LEAST))
         return;
     if (t->count >= TENSORS_MOST ||
         t->count >= ALLOWED_THINGS(t->heap->frames->names->file_bytes)) {

@@ -29,6 +29,8 @@ const char *tensor_parts_text(int kind)
         return "framework";
     case TENSOR_PARTS_OTHER:
         return "other";
+    case TENSOR_PARTS_OUTSIDE:
+        return "outside of the windows";
     default:
         return tensor_kind_text((enum tensor_kind)kind);
     }
@@ -93,7 +95,9 @@ static const char *label_text(struct held *h, uint64_t context, struct arena *a)
 
 static struct tensor_owner owner_of(struct held *h, const struct tensor *t, struct arena *a)
 {
-    return (struct tensor_owner){.kind = (int)t->kind,
+    bool unknown = t->from->outside && !t->kind && !t->words;
+
+    return (struct tensor_owner){.kind = unknown ? TENSOR_PARTS_OUTSIDE : (int)t->kind,
                                  .known = tensor_told_how(t),
                                  .module = t->name ? t->name : t->from->modules,
                                  .label = t->words ? t->words : label_text(h, t->context, a)};
@@ -173,6 +177,8 @@ static int kind_of_rest(const struct op_stack *from)
 {
     if (from->tensor)
         return TENSOR_UNKNOWN;
+    if (from->outside)
+        return TENSOR_PARTS_OUTSIDE;
     return from->workspace ? TENSOR_PARTS_WORKSPACE
          : from->framework ? TENSOR_PARTS_FRAMEWORK
                            : TENSOR_PARTS_OTHER;

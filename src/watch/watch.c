@@ -261,6 +261,8 @@ static void finish_collecting(struct watcher *w)
     w->recorder.collect = NULL;
     collect_finish(w->o->collect, &counts);
     w->result->tensors_from = counts.tensors_from;
+    w->result->windows = counts.windows;
+    w->result->steps = counts.steps;
     memcpy(w->result->framework, counts.framework, sizeof(counts.framework));
 }
 
