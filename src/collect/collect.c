@@ -175,6 +175,11 @@ void collect_pause(struct collect *c, bool paused)
         put_mark(c, TRACE_MARK_RESUME, "resume", rings_tick(&c->rings));
 }
 
+uint64_t collect_snapshots(const struct collect *c)
+{
+    return c->absorb.totals.snapshots;
+}
+
 uint64_t collect_snapshot(struct collect *c, const char *name)
 {
     /* A new tick begins: what happened before has an earlier time, what comes has a later one. */

@@ -83,6 +83,9 @@ void collect_pause(struct collect *c, bool paused);
 /* A moment that is of interest; its time in the trace, in whole microseconds. NULL: without a mark. */
 uint64_t collect_snapshot(struct collect *c, const char *name);
 
+/* How many programs have asked for themselves, so far. */
+uint64_t collect_snapshots(const struct collect *c);
+
 /* Is it looked for what points to blocks? */
 bool collect_wants_reach(const struct collect *c);
 

@@ -129,10 +129,11 @@ static void note_framework(struct absorb_counts *c, uint64_t from, const char *t
     snprintf(c->framework, sizeof(c->framework), "%.*s", (int)bytes, text);
 }
 
-static void note_windows(struct absorb_counts *c, unsigned int kind, uint64_t step)
+static void note_said(struct absorb_counts *c, unsigned int kind, uint64_t step)
 {
     if (kind == RING_MARK_WINDOW)
         c->windows++;
+    c->snapshots += kind == RING_MARK_SNAPSHOT;
     if (kind == RING_MARK_STEP && step > c->steps)
         c->steps = step;
 }
@@ -183,7 +184,7 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return take_reach(r, w + 3, bytes);
     if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE)
         note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
-    note_windows(&a->totals, (unsigned int)(first >> 5) & 0x7ff, first >> 16);
+    note_said(&a->totals, (unsigned int)(first >> 5) & 0x7ff, first >> 16);
     if ((first >> 5 & 0x7ff) == RING_MARK_ACCESS)
         return take_access(a, r, w, first);
     if ((first >> 5 & 0x7ff) == RING_MARK_WATCH)
