@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TIDEMARK_API 4
+#define TIDEMARK_API 5
 
 struct tidemark_api { /* of the recording library; functions are only added, at the end */
     uint64_t version;
@@ -37,6 +37,8 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*access)(const void *block, size_t bytes, unsigned int kind, const char *by);
     void (*watch)(const void *block, size_t bytes, const char *name);
     void (*unwatch)(const void *block);
+    void (*start)(void); /* from version 5 */
+    void (*stop)(void);
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -149,6 +151,27 @@ static inline void tidemark_resume(void)
 
     if (api && api->version >= 3)
         api->resume();
+}
+
+/* A window begins: from here on blocks are recorded with their stacks; and outside of it by address and
+ * size alone, which is cheap, so that what lives and what dies is known all the same. Processes that never call
+ * these follow the one that did last. `tidemark record --deferred` begins outside, and `--steps 5-20` opens
+ * windows by the steps that are told. A start also ends a pause.
+ */
+static inline void tidemark_start(void)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 5)
+        api->start();
+}
+
+static inline void tidemark_stop(void)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 5)
+        api->stop();
 }
 
 /* A moment whose live memory is of interest, for --at as above; name NULL: "snapshot". */

@@ -14,7 +14,7 @@ program.
     tidemark.snapshot("warm")             a moment to ask for with `tidemark report FILE --at warm`
     tidemark.watch(tensor, "weights")     who changes it: `tidemark report FILE watch`
     tidemark.pause(), tidemark.resume()   stop recording this process, and go on
-    tidemark.start(), tidemark.stop()     the same, for `tidemark record --start-paused`
+    tidemark.start(), tidemark.stop()     look for stacks only here, in `tidemark record --deferred`
     with tidemark.record("out.tide"): ... record this process itself, for as long
     tidemark.start("out.tide")            the same, until tidemark.stop()
     with tidemark.torch.accesses(): ...   what PyTorch's operators read and write (import tidemark.torch)
@@ -98,10 +98,15 @@ def resume():
 
 
 def start(path=None, **options):
-    """Record this process into a trace from now on, as `record` does; no path: resume()."""
+    """Record this process into a trace from now on, as `record` does.
+
+    No path: a window begins in a recording that runs. Outside of windows blocks are known by size
+    alone, and what lives is right all the same. A pause ends, too.
+    """
     global _started
     if path is None:
-        resume()
+        if _recorder.api:
+            _recorder.api.start()
         return
     if _started:
         raise RecordingError(f"{_started.path} is being recorded; stop() ends that")
@@ -109,13 +114,13 @@ def start(path=None, **options):
 
 
 def stop():
-    """End what start(path) began, and wait until the trace is whole; else pause()."""
+    """End what start(path) began, and wait until the trace is whole; else end the window."""
     global _started
     if _started:
         ended, _started = _started, None
         ended.__exit__()
-    else:
-        pause()
+    elif _recorder.api:
+        _recorder.api.stop()
 
 
 def snapshot(name="snapshot"):

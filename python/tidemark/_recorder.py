@@ -34,10 +34,12 @@ class Api(ctypes.Structure):
         ),
         ("watch", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)),
         ("unwatch", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("start", ctypes.CFUNCTYPE(None)),
+        ("stop", ctypes.CFUNCTYPE(None)),
     ]
 
 
-VERSION = 4  # of the table above
+VERSION = 5  # of the table above
 
 
 def find(library=None):

@@ -144,6 +144,10 @@ class _Telling:
 
     # ---- optimizers
 
+    def count_steps(self, optimizer):
+        """Each of its steps ends one of the program's; of several optimizers the last."""
+        self._handles.append(optimizer.register_step_post_hook(lambda *_call: _step()))
+
     def add_optimizer(self, optimizer):
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         self._tell_parameters(parameters)
@@ -173,6 +177,12 @@ class _Telling:
         self.detach()
 
 
+def _step():
+    import tidemark
+
+    tidemark.step("optimizer")
+
+
 def _same(tensor):
     return tensor
 
@@ -188,12 +198,13 @@ def _tensors(thing):
         yield from _tensors(tuple(thing.values()))
 
 
-def attach(*things, name=None):
+def attach(*things, name=None, steps=False):
     """Tell what the tensors of these models and optimizers are for, from now on.
 
     attach(model, optimizer), or any number of each: attach(maker, judge, first, second). A model is called
     after its class, or as `name` says. What it gives has detach(), and may stand in a `with`. Call it after
-    the model was made, or moved to where it stays, and before its first step.
+    the model was made, or moved to where it stays, and before its first step. With `steps`, each step of
+    the last of the optimizers is a step of the program, for those who do not call tidemark.step().
     """
     telling = _Telling()
     if not _recorder.api:
@@ -207,4 +218,9 @@ def attach(*things, name=None):
             telling.add_optimizer(thing)
         else:
             raise TypeError(f"tidemark.torch.attach takes models and optimizers, not {type(thing).__name__}")
+    optimizers = [thing for thing in things if isinstance(thing, torch.optim.Optimizer)]
+    if steps and not optimizers:
+        raise TypeError("tidemark.torch.attach(steps=True) takes an optimizer, whose steps it tells")
+    if steps:
+        telling.count_steps(optimizers[-1])
     return telling

@@ -119,6 +119,7 @@ static int attach(struct arena *a, int pid, struct err *err)
         return -1;
     recording_say_devices(&result);
     recording_say_tensors(&how, &result);
+    recording_say_windows(&how, &result);
     if (!how.quiet)
         fprintf(stderr,
                 "tidemark: peak RSS since the attach %s%s; recorded to %s; see 'tidemark report "

@@ -84,6 +84,11 @@ void recording_say_tensors(const struct recording *how, const struct watch_resul
                 text_size(size, r->tensors_from), r->framework);
 }
 
+void recording_say_windows(const struct recording *how, const struct watch_result *r)
+{
+    windows_say(&how->windows, how->deferred, r);
+}
+
 int recording_possible(struct err *err)
 {
     char tool[PATH_MAX];
@@ -226,7 +231,10 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
                  (r->launches ? RING_WANTS_LAUNCHES : 0u) |
                  (r->accesses ? RING_WANTS_ACCESSES : 0u) | (r->reachable ? RING_WANTS_REACH : 0u) |
                  (r->exact.from_bytes ? RING_WANTS_ROOM : 0u),
-        .cpu_ns = r->cpu_ns};
+        .cpu_ns = r->cpu_ns,
+        .windows = r->windows.list,
+        .window_count = r->windows.count,
+        .deferred = r->deferred};
     struct tracefile file = {.named = r->output, .plain = plain, .force = r->force};
     const char *mode = r->cpu_only ? "no" : r->exact.all ? "exact" : "sampled";
 
@@ -263,6 +271,7 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
     trace_store_fact(w->store, TRACE_OF_RUN, 0, FACT_RECORDED, mode, strlen(mode));
     if (!r->cpu_only && !r->exact.all)
         put_sampling(w->store, &how);
+    windows_put(w->store, &r->windows, r->deferred);
     if (cpu && !w->on_confined)
         recording_samples_cpu(w->store);
     to->cpu = cpu;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/options.h"
 #include "base/rights.h"
+#include "cli/windows.h"
 #include "devices/choice.h"
 #include "watch/watch.h"
 
@@ -22,6 +23,8 @@ struct recording {
     bool quiet, no_names, debuginfod, native, paused, no_cpu, cpu_only, copies, reachable, force;
     bool launches; /* are counted */
     bool accesses; /* are told */
+    bool deferred;
+    struct windows windows;
     bool no_cache;
     const char *output;
     enum redact redact;
@@ -67,6 +70,13 @@ struct recording {
      NULL},                                                                                        \
     {0, "start-paused", NULL, &(r).paused, NULL,                                                   \
      "Record no allocation until 'tidemark resume' or the program asks for it", NULL, NULL},       \
+    {0, "steps", "LIST", &(r).windows, windows_parse,                                              \
+     "Look for stacks only in these steps, as in 5-20,40,100-; blocks of other steps are known by "\
+     "size alone, which costs less, and what lives is right all the same",                         \
+     "start-paused deferred", NULL},                                                               \
+    {0, "deferred", NULL, &(r).deferred, NULL,                                                     \
+     "The same until the program calls tidemark.start(), and after tidemark.stop()",               \
+     "start-paused steps", NULL},                                                                  \
     {0, "native", NULL, &(r).native, NULL,                                                         \
      "Do not read Python's lines: treat an interpreter like any other program", NULL, NULL},     \
     {0, "no-names", NULL, &(r).no_names, NULL,                                                     \
@@ -96,6 +106,9 @@ void recording_say_devices(const struct watch_result *r);
 
 /* Say on standard error that more was recorded than usual, and why. */
 void recording_say_tensors(const struct recording *how, const struct watch_result *r);
+
+/* Say on standard error that no window of those that were asked for was ever there. */
+void recording_say_windows(const struct recording *how, const struct watch_result *r);
 
 /* Whether anything can be recorded here: -1 with *err, where a system lacks what it takes. */
 int recording_possible(struct err *err);

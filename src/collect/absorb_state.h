@@ -22,6 +22,8 @@ struct absorb_counts { /* of a process, for tests and the report's first line */
     uint64_t allocs, frees, bytes, unknown_frees, samples, maps, stacks, nested, torn, lost;
     uint64_t broken; /* rings that were scribbled over */
     uint64_t live_bytes, live_blocks, peak_bytes;
+    uint64_t windows, steps; /* how many began; the most steps of a process */
+    uint64_t snapshots;      /* that programs have asked for */
     uint64_t tensors_from; /* of a process with a framework of deep learning, the first, every block
                               of so many bytes and more is told; 0: there is none */
     char framework[64];    /* the library */

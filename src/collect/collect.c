@@ -36,6 +36,41 @@
 #define TENSORS_PER_SECOND 20000u /* several times what loops of training and of inference make */
 #define WAITS_NS 15000000u        /* between two looks at why threads wait */
 
+static void put_mark(struct collect *c, enum trace_mark_kind kind, const char *name, uint64_t at)
+{
+    struct trace_mark fields = {0, kind, 0, 0};
+
+    if (!c->absorb.store)
+        return;
+    fields.name = trace_store_string(c->absorb.store, name, strlen(name));
+    trace_store_put(c->absorb.store, TRACE_MARK, at, (const uint64_t *)&fields, 4, NULL, 0);
+}
+
+/* Before its first step a process is in that step. */
+static bool begins_inside(const struct collect_options *o)
+{
+    for (uint32_t i = 0; i < o->window_count; i++)
+        if (o->windows[i].first <= 1)
+            return true;
+    return !o->window_count && !o->deferred;
+}
+
+static void set_windows(struct collect *c, const struct collect_options *o)
+{
+    struct ring_control *control = c->rings.control;
+
+    if (!o->window_count && !o->deferred)
+        return;
+    control->window_count = o->window_count;
+    for (uint32_t i = 0; i < o->window_count; i++)
+        control->windows[i] = o->windows[i];
+    rings_window(&c->rings, begins_inside(o));
+    if (!begins_inside(o))
+        return;
+    c->absorb.totals.windows++;
+    put_mark(c, TRACE_MARK_WINDOW, "window", rings_tick(&c->rings));
+}
+
 struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
                                struct err *err)
 {
@@ -68,6 +103,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
+    set_windows(c, options);
     return c;
 }
 
@@ -125,30 +161,25 @@ void collect_unmarked(struct collect *c)
 
 bool collect_has_heap(const struct collect *c)
 {
-    return (c->rings.mode & ~RING_PAUSED) != RING_NO_HEAP;
-}
-
-static void put_mark(struct collect *c, enum trace_mark_kind kind, const char *name, uint64_t at)
-{
-    struct trace_mark fields = {0, kind, 0, 0};
-
-    if (!c->absorb.store)
-        return;
-    fields.name = trace_store_string(c->absorb.store, name, strlen(name));
-    trace_store_put(c->absorb.store, TRACE_MARK, at, (const uint64_t *)&fields, 4, NULL, 0);
+    return (c->rings.mode & RING_MODES) != RING_NO_HEAP;
 }
 
 void collect_pause(struct collect *c, bool paused)
 {
-    uint32_t was = c->rings.mode;
+    uint32_t was = c->rings.mode & RING_MODES;
 
-    if (was == RING_OFF || !(was & RING_PAUSED) == !paused)
+    if (was == RING_OFF || rings_paused(&c->rings) == paused)
         return;
     if (paused)
         put_mark(c, TRACE_MARK_PAUSE, "pause", rings_tick(&c->rings));
-    rings_mode(&c->rings, was ^ RING_PAUSED);
+    rings_mode(&c->rings, paused ? was | RING_PAUSED : was);
     if (!paused)
         put_mark(c, TRACE_MARK_RESUME, "resume", rings_tick(&c->rings));
+}
+
+uint64_t collect_snapshots(const struct collect *c)
+{
+    return c->absorb.totals.snapshots;
 }
 
 uint64_t collect_snapshot(struct collect *c, const char *name)
@@ -217,7 +248,7 @@ void collect_look(struct collect *c)
 
 static bool is_exact(const struct collect *c)
 {
-    return (c->rings.mode & ~RING_PAUSED) == RING_EXACT;
+    return (c->rings.mode & RING_MODES) == RING_EXACT;
 }
 
 /* In how many us; the sooner, the faster the rings are filled: an eighth of one by then. */

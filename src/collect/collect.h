@@ -27,6 +27,9 @@ struct collect_options {
     uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
     uint32_t wants;       /* enum ring_wants */
     uint64_t cpu_ns;      /* CPU time between two samples of a thread; 0: 10 ms */
+    const struct ring_window *windows; /* only in these steps blocks have their stacks */
+    uint32_t window_count;             /* 0: always, unless: */
+    bool deferred;                     /* only where a program asks for it */
 };
 
 /* NULL with *err. `store` may be NULL: then only counts are kept. */
@@ -79,6 +82,9 @@ void collect_pause(struct collect *c, bool paused);
 
 /* A moment that is of interest; its time in the trace, in whole microseconds. NULL: without a mark. */
 uint64_t collect_snapshot(struct collect *c, const char *name);
+
+/* How many programs have asked for themselves, so far. */
+uint64_t collect_snapshots(const struct collect *c);
 
 /* Is it looked for what points to blocks? */
 bool collect_wants_reach(const struct collect *c);

@@ -150,8 +150,30 @@ uint64_t rings_tick(struct rings *r)
 
 void rings_mode(struct rings *r, uint32_t mode)
 {
+    uint32_t follow = atomic_load(&r->control->mode_followed) & RING_OUTSIDE;
+    bool off = mode == RING_OFF;
+
     r->mode = mode;
     atomic_store(&r->control->mode, mode);
+    atomic_store(&r->control->mode_outside, off ? mode : mode | RING_OUTSIDE);
+    atomic_store(&r->control->mode_followed, off ? mode : mode | follow);
+}
+
+void rings_window(struct rings *r, bool inside)
+{
+    struct ring_control *c = r->control;
+
+    if (inside) {
+        atomic_fetch_add(&c->windows_opened, 1);
+        atomic_fetch_and(&c->mode_followed, ~RING_OUTSIDE);
+    } else {
+        atomic_fetch_or(&c->mode_followed, RING_OUTSIDE);
+    }
+}
+
+bool rings_paused(const struct rings *r)
+{
+    return atomic_load(&r->control->mode) & RING_PAUSED;
 }
 
 uint64_t *rings_map(struct rings *r, uint32_t slot)

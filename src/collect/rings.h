@@ -41,6 +41,10 @@ uint64_t rings_tick(struct rings *r);
 
 /* What recorded programs do from now on. */
 void rings_mode(struct rings *r, uint32_t mode);
+/* Processes that say nothing of windows are in one, or outside. */
+void rings_window(struct rings *r, bool inside);
+/* A program may have ended a pause. */
+bool rings_paused(const struct rings *r);
 
 /* Where the ring of a slot begins in the file. */
 uint64_t rings_offset(uint32_t slot);

@@ -36,10 +36,16 @@ static uint64_t profiled_name(struct absorb *a, struct absorb_process *p, uint64
 static uint64_t mark_kind(unsigned int kind)
 {
     static const uint8_t kinds[] = {
-        [RING_MARK_MOMENT] = TRACE_MARK_MOMENT,         [RING_MARK_STEP] = TRACE_MARK_STEP,
-        [RING_MARK_PROFILED] = TRACE_MARK_PROFILED,     [RING_MARK_PAUSE] = TRACE_MARK_PAUSE,
-        [RING_MARK_RESUME] = TRACE_MARK_RESUME,         [RING_MARK_SNAPSHOT] = TRACE_MARK_SNAPSHOT,
-        [RING_MARK_FINALIZING] = TRACE_MARK_FINALIZING, [RING_MARK_WHOLE] = TRACE_MARK_WHOLE,
+        [RING_MARK_MOMENT] = TRACE_MARK_MOMENT,
+        [RING_MARK_STEP] = TRACE_MARK_STEP,
+        [RING_MARK_PROFILED] = TRACE_MARK_PROFILED,
+        [RING_MARK_PAUSE] = TRACE_MARK_PAUSE,
+        [RING_MARK_RESUME] = TRACE_MARK_RESUME,
+        [RING_MARK_SNAPSHOT] = TRACE_MARK_SNAPSHOT,
+        [RING_MARK_FINALIZING] = TRACE_MARK_FINALIZING,
+        [RING_MARK_WHOLE] = TRACE_MARK_WHOLE,
+        [RING_MARK_WINDOW] = TRACE_MARK_WINDOW,
+        [RING_MARK_WINDOW_END] = TRACE_MARK_WINDOW_END,
     };
 
     return kind < sizeof(kinds) ? kinds[kind] : TRACE_MARK_MOMENT;
@@ -123,6 +129,15 @@ static void note_framework(struct absorb_counts *c, uint64_t from, const char *t
     snprintf(c->framework, sizeof(c->framework), "%.*s", (int)bytes, text);
 }
 
+static void note_said(struct absorb_counts *c, unsigned int kind, uint64_t step)
+{
+    if (kind == RING_MARK_WINDOW)
+        c->windows++;
+    c->snapshots += kind == RING_MARK_SNAPSHOT;
+    if (kind == RING_MARK_STEP && step > c->steps)
+        c->steps = step;
+}
+
 static bool take_access(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_access fields = {r->thread, first >> 16, w[1] >> 4, w[1] & 15, 0};
@@ -169,6 +184,7 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return take_reach(r, w + 3, bytes);
     if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE)
         note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
+    note_said(&a->totals, (unsigned int)(first >> 5) & 0x7ff, first >> 16);
     if ((first >> 5 & 0x7ff) == RING_MARK_ACCESS)
         return take_access(a, r, w, first);
     if ((first >> 5 & 0x7ff) == RING_MARK_WATCH)

@@ -153,6 +153,24 @@ uint64_t stackmap_python(struct stackmap *m, struct trace_store *s,
     return fields.frame;
 }
 
+/* What has no stack, as it was allocated outside of the windows. */
+static uint64_t outside(struct stackmap *m, struct trace_store *s, uint64_t later)
+{
+    static const char *const names[] = {"(before the window)", "(outside of the windows)"};
+    struct trace_frame fields = {0, TRACE_FRAME_OUTSIDE, 0, later};
+    struct trace_name name = {0};
+    uint64_t key = hash_mix(TRACE_FRAME_OUTSIDE, later), number;
+
+    if (intmap_get(&m->frames, key, &number))
+        return number;
+    fields.frame = name.frame = ++m->frame_count;
+    name.function = string(s, names[later], strlen(names[later]));
+    put(s, TRACE_FRAME, &fields, 4);
+    put(s, TRACE_NAME, &name, 5);
+    intmap_put(&m->frames, key, fields.frame);
+    return fields.frame;
+}
+
 static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *p,
                              struct trace_store *s, uint64_t frame)
 {
@@ -165,6 +183,8 @@ static uint64_t frame_number(struct stackmap *m, const struct stackmap_process *
         code = code_of(p, (frame & RING_FRAME_ADDRESS) >> 24);
         return stackmap_python(m, s, &code, frame & 0xffffff);
     }
+    if (frame & RING_FRAME_OUTSIDE)
+        return outside(m, s, frame & 1);
     if (frame & (RING_FRAME_ELIDED | RING_FRAME_CUT)) {
         fields.flavour = frame & RING_FRAME_ELIDED ? TRACE_FRAME_ELIDED : TRACE_FRAME_CUT;
         fields.process = fields.address = 0;

@@ -81,7 +81,7 @@ static bool is_patient(void)
 {
     uint32_t mode = process_mode();
 
-    return mode_is_exact(mode) || (mode == RING_SAMPLED && (whole_waits() || process.devices));
+    return mode_is_exact(mode) || (mode_is_sampled(mode) && (whole_waits() || process.devices));
 }
 
 /* Exact recording waits for a collector that lives. Without the kernel there is no waiting, and not

@@ -85,7 +85,7 @@ static OUTLINE void take_sample(const void *p, size_t size, enum ring_origin ori
     t = record_enter(c.sp);
     if (t) {
         python_tell_end(t);
-        words[0] = unwind_stack(t, c.pc, c.sp, c.fp);
+        words[0] = unwind_block(t, c);
         buffer_now(t);
         meet_limit(t);
         sample_taken(p, words[2] > size || !words[2] ? words[2] : size);
@@ -116,7 +116,7 @@ static OUTLINE void catch_up(size_t size)
 
     if (!local.busy && record_ready()) {
         sample_sync(process_mode());
-        if (local.mode == RING_SAMPLED)
+        if (mode_is_sampled(local.mode))
             local.left -= (int64_t)size + 1;
     }
     errno = kept;
@@ -148,7 +148,7 @@ void event_limit_fell(void)
 {
     struct thread *t;
 
-    if (local.busy || !local.synced || local.mode != RING_SAMPLED)
+    if (local.busy || !local.synced || !mode_is_sampled(local.mode))
         return;
     t = record_enter(CALLER().sp);
     if (!t)
@@ -170,6 +170,20 @@ void event_start(void)
         record_leave();
 }
 
+/* Outside of a window: its address and its size. */
+static OUTLINE void put_shadow(const void *p, size_t size, enum ring_origin origin, uintptr_t frame)
+{
+    struct thread *t;
+
+    if (unlikely(!(++local.turns & 15)))
+        look_around(frame);
+    t = record_enter(frame);
+    if (!t)
+        return;
+    put_alloc(t, p, size, origin, unwind_outside(t));
+    record_leave();
+}
+
 void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t pc, uintptr_t sp,
                   uintptr_t fp)
 {
@@ -186,8 +200,10 @@ void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t
             return;
         put_alloc(t, p, size, origin, unwind_stack(t, pc, sp, fp));
         record_leave();
-    } else if (local.mode == RING_SAMPLED && local.left < 0) {
+    } else if (mode_is_sampled(local.mode) && local.left < 0) {
         take_sample(p, size, origin, (struct caller){pc, sp, fp});
+    } else if (local.mode == (RING_EXACT | RING_OUTSIDE)) {
+        put_shadow(p, size, origin, sp);
     }
 }
 
@@ -235,7 +251,7 @@ void event_unfree(const void *p, uintptr_t frame)
 {
     struct thread *t;
 
-    if ((local.mode & ~RING_PAUSED) == RING_SAMPLED)
+    if ((local.mode & RING_MODES) == RING_SAMPLED)
         sample_keep(p, 0);
     t = record_enter(frame);
     if (!t)

@@ -49,7 +49,8 @@ void failed_tell(const char *call, size_t bytes, int status, struct caller c)
     uint32_t mode = process_mode();
     struct thread *t;
 
-    if (status != ENOMEM || local.muted || (mode != RING_SAMPLED && mode != RING_EXACT))
+    if (status != ENOMEM || local.muted ||
+        (!mode_is_sampled(mode) && (mode & ~RING_OUTSIDE) != RING_EXACT))
         return;
     local.quiet++; /* there is no memory for others either */
     t = record_enter(c.sp);

@@ -72,7 +72,7 @@ bool frameworks_came(void)
 {
     int kept = errno;
 
-    if (!is_wanted() || (process_mode() & ~RING_PAUSED) != RING_SAMPLED)
+    if (!is_wanted() || (process_mode() & RING_MODES) != RING_SAMPLED)
         return false;
     dl_iterate_phdr(look, NULL);
     errno = kept;

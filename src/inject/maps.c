@@ -29,7 +29,7 @@ void *mmap64(void *at, size_t length, int protection, int flags, int fd, off_t o
 
 static struct thread *enter(uintptr_t frame)
 {
-    uint32_t mode = process_mode() & ~RING_PAUSED;
+    uint32_t mode = process_mode() & RING_MODES;
     struct thread *t = NULL;
 
     local.quiet = 1; /* until leave */
@@ -71,7 +71,7 @@ static void put_map(const void *at, size_t length, int protection, struct what w
     uint64_t words[4] = {length, (uint64_t)(unsigned int)protection & 0xff, what.object};
 
     if (t) {
-        words[1] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
+        words[1] |= (uint64_t)unwind_block(t, c) << 32;
         words[3] = time_now(t);
         buffer_put(t, buffer_word(RING_MAP, what.kind, (uintptr_t)at), words, 4, NULL, 0);
         leave();

@@ -8,6 +8,7 @@
 #include "inject/sys.h"
 #include "inject/unwind.h"
 #include "inject/watched.h"
+#include "inject/window.h"
 #include "tidemark.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ static void put_said(const struct said *s, struct caller c)
     struct thread *t;
     uint64_t words[2] = {s->value, (uint64_t)s->bytes << 32 | s->first};
     bool step = s->mark == RING_MARK_STEP;
+    uint64_t ended = 0;
 
     local.quiet = 1;
     t = process_recorded() ? record_enter(c.sp) : NULL;
@@ -47,8 +49,11 @@ static void put_said(const struct said *s, struct caller c)
         if (t->labels_untold)
             context_tell(t);
         buffer_moment(t);
-        buffer_put(t, buffer_word(RING_MARK, s->mark, step ? context_step() : s->address), words, 2,
-                   s->text, s->bytes);
+        ended = step ? context_step() : 0;
+        buffer_put(t, buffer_word(RING_MARK, s->mark, step ? ended : s->address), words, 2, s->text,
+                   s->bytes);
+        if (step)
+            window_step(t, ended);
         if (step)
             buffer_after(t);
         record_leave();
@@ -208,6 +213,36 @@ static void on_resume(void)
     put(RING_MARK_RESUME, 0, "resume", CALLER());
 }
 
+static void window(bool inside, struct caller c)
+{
+    int kept = errno;
+    struct thread *t = process_recorded() ? record_enter(c.sp) : NULL;
+
+    if (t) {
+        buffer_moment(t);
+        window_move(t, inside);
+        buffer_after(t);
+        record_leave();
+    }
+    errno = kept;
+}
+
+static void on_start(void)
+{
+    struct caller c = CALLER();
+
+    window(true, c);
+    if (process_paused()) {
+        process_pause(false);
+        put(RING_MARK_RESUME, 0, "resume", c);
+    }
+}
+
+static void on_stop(void)
+{
+    window(false, CALLER());
+}
+
 static void on_snapshot(const char *name)
 {
     put(RING_MARK_SNAPSHOT, 0, name ? name : "snapshot", CALLER());
@@ -262,6 +297,8 @@ EXPORT const struct tidemark_api tidemark_api = {
     .access = on_access,
     .watch = on_watch,
     .unwatch = on_unwatch,
+    .start = on_start,
+    .stop = on_stop,
 };
 
 /* The same for ourselves: no name to be looked up when the library is loaded. */

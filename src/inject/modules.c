@@ -123,8 +123,9 @@ void modules_again(struct thread *t, const uint64_t *frames, size_t count)
     for (size_t i = 0; i < count; i++) {
         uintptr_t pc = frames[i] & RING_FRAME_ADDRESS;
 
-        if (!(frames[i] & (RING_FRAME_ELIDED | RING_FRAME_CUT | RING_FRAME_PYTHON)) && pc &&
-            objects_find((const void *)(pc - 1), &o))
+        if (!(frames[i] &
+              (RING_FRAME_ELIDED | RING_FRAME_CUT | RING_FRAME_PYTHON | RING_FRAME_OUTSIDE)) &&
+            pc && objects_find((const void *)(pc - 1), &o))
             modules_seen(t, &(struct cfi_module){o.start, o.end, o.map});
     }
 }

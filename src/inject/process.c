@@ -16,10 +16,21 @@ static _Atomic uint32_t own_mode; /* what a process looks at that has paused its
 static _Atomic int state;
 static const char *library; /* its path, as the loader knows it */
 
+/* What it has said of windows itself, and so which of the collector's modes is its own. */
+enum { FOLLOWS, INSIDE, OUTSIDE };
+static _Atomic int scope;
+
+static _Atomic uint32_t *mode_of(struct ring_control *c)
+{
+    int is = atomic_load(&scope);
+
+    return is == INSIDE ? &c->mode : is == OUTSIDE ? &c->mode_outside : &c->mode_followed;
+}
+
 static void look_at(struct ring_control *c)
 {
     process.control = c;
-    process.mode = &c->mode;
+    process.mode = mode_of(c);
 }
 
 /* By its path, or by a descriptor that was handed over. */
@@ -118,6 +129,7 @@ void process_check(void)
 bool process_follow(int fd)
 {
     atomic_store(&state, READY);
+    atomic_store(&scope, FOLLOWS);
     return map_control(fd);
 }
 
@@ -126,14 +138,58 @@ void process_leave(void)
     look_at(&nobody);
 }
 
+/* The collector may end the recording meanwhile, and that holds. */
+static void change(_Atomic uint32_t *mode, uint32_t bit, bool set)
+{
+    uint32_t seen = atomic_load(mode);
+
+    while (seen != RING_OFF &&
+           !atomic_compare_exchange_weak(mode, &seen, set ? seen | bit : seen & ~bit))
+        ;
+}
+
 void process_pause(bool paused)
 {
-    uint32_t mode = atomic_load(&process.control->mode);
+    struct ring_control *c = process.control;
+    uint32_t mode = atomic_load(&c->mode);
 
     if (mode == RING_OFF)
         return;
+    if (!paused) { /* if all were paused from outside, all go on */
+        change(&c->mode, RING_PAUSED, false);
+        change(&c->mode_outside, RING_PAUSED, false);
+        change(&c->mode_followed, RING_PAUSED, false);
+    }
     atomic_store(&own_mode, mode | RING_PAUSED);
-    process.mode = paused ? &own_mode : &process.control->mode;
+    process.mode = paused ? &own_mode : mode_of(c);
+}
+
+bool process_paused(void)
+{
+    return process_mode() & RING_PAUSED;
+}
+
+void process_window(bool inside)
+{
+    struct ring_control *c = process.control;
+    bool paused = process.mode == &own_mode;
+
+    atomic_store(&scope, inside ? INSIDE : OUTSIDE);
+    change(&c->mode_followed, RING_OUTSIDE, !inside);
+    if (!paused)
+        process.mode = mode_of(c);
+}
+
+bool process_follows(void)
+{
+    return atomic_load(&scope) == FOLLOWS;
+}
+
+void process_forked(void)
+{
+    atomic_store(&scope, FOLLOWS);
+    if (process.mode != &own_mode)
+        process.mode = mode_of(process.control);
 }
 
 uint32_t process_number(void)

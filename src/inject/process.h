@@ -29,6 +29,14 @@ void process_leave(void);
 
 /* Record no new allocations, or record them again, whatever the collector does with others. */
 void process_pause(bool paused);
+bool process_paused(void);
+
+/* This process is in a window, or outside of all, and so are others that have said nothing of their own;
+ * until it says something, it follows as well. A forked child begins so.
+ */
+void process_window(bool inside);
+bool process_follows(void);
+void process_forked(void);
 
 /* The path that this library was loaded by; NULL: it has none. */
 const char *process_library(void);

@@ -31,7 +31,7 @@ static inline bool skip(size_t size)
 /* What to ask the allocator for: see above. */
 static inline size_t asked(size_t size)
 {
-    return local.left < 0 && size <= SMALL && process_mode() == RING_SAMPLED && local.synced &&
+    return local.left < 0 && size <= SMALL && mode_is_sampled(process_mode()) && local.synced &&
                    sample_due(size) == SAMPLE_ONE
              ? SMALL + 1
              : size;

@@ -210,7 +210,7 @@ static void take_all(void)
 {
     bool debug;
 
-    if ((process_mode() & ~RING_PAUSED) == RING_NO_HEAP || !interpreter.has_gil() || !may_take())
+    if ((process_mode() & RING_MODES) == RING_NO_HEAP || !interpreter.has_gil() || !may_take())
         return;
     debug = take_domain(MEM);
     debug |= take_domain(OBJ);

@@ -12,6 +12,7 @@
 #include "inject/sys.h"
 #include "inject/thread.h"
 #include "inject/whole.h"
+#include "inject/window.h"
 #include "tidemark.h"
 
 #include <errno.h>
@@ -99,6 +100,7 @@ static void forked(void)
     python_forked();
     context_forked();
     whole_forked();
+    process_forked();
     home.session = process.session;
     local.refused = 0;
     process_check();
@@ -118,6 +120,7 @@ static void begin_anew(void)
     python_forked();
     sample_forget_all();
     whole_begin_anew();
+    window_begin_anew();
     atomic_store(&process.sampled_bytes, 0);
     atomic_store(&process.sampled_since, 0);
     process.parent = 0;

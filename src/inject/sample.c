@@ -130,7 +130,7 @@ void sample_sync(uint32_t mode)
     local.pass = mode_is_exact(mode) ? UINT32_MAX : mode;
     local.synced = 1;
     local.rest = 0;
-    if (mode == RING_SAMPLED)
+    if (mode_is_sampled(mode))
         draw();
     else
         local.left = mode_is_exact(mode) ? -SAMPLE_FAR : SAMPLE_FAR;

@@ -21,7 +21,7 @@ static struct thread *enter(bool fresh, uintptr_t frame)
 
     if ((mode & RING_PAUSED && fresh) || local.muted)
         return NULL;
-    mode &= ~RING_PAUSED;
+    mode &= RING_MODES;
     local.quiet = 1; /* until the record is there */
     if (mode != RING_OFF && mode != RING_NO_HEAP)
         t = record_enter(frame);
@@ -37,6 +37,12 @@ uint64_t space_now(void)
     return sys_silent ? 0 : sys_now_ns() - process.control->origin_ns;
 }
 
+/* What was refused is told with its stack wherever that is. */
+static uint32_t stack_of(struct thread *t, const struct space_told *e, struct caller c)
+{
+    return e->what == RING_SPACE_FAILED ? unwind_stack(t, c.pc, c.sp, c.fp) : unwind_block(t, c);
+}
+
 void space_tell(const struct space_told *e, struct caller c)
 {
     int kept = errno;
@@ -47,7 +53,7 @@ void space_tell(const struct space_told *e, struct caller c)
 
     if (t) {
         if (is_fresh(e))
-            words[2] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 32;
+            words[2] |= (uint64_t)stack_of(t, e, c) << 32;
         if (is_fresh(e) || e->what == RING_SPACE_ACCESS)
             first = e->name(text, e->context, &all);
         words[3] = words[3] ? words[3] : space_now();

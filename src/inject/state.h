@@ -268,10 +268,16 @@ static inline uint32_t process_mode(void)
     return atomic_load_explicit(mode, memory_order_relaxed);
 }
 
+/* Does it sample blocks, with their stacks or without? */
+static inline bool mode_is_sampled(uint32_t mode)
+{
+    return (mode & ~RING_OUTSIDE) == RING_SAMPLED;
+}
+
 /* Does this mode record every block, or every death of one while it is paused? */
 static inline bool mode_is_exact(uint32_t mode)
 {
-    return (mode & ~RING_PAUSED) == RING_EXACT;
+    return (mode & RING_MODES) == RING_EXACT;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "inject/sight.h"
 #include "inject/stacks.h"
 #include "inject/walk.h"
+#include "inject/window.h"
 
 #include <string.h>
 
@@ -159,6 +160,20 @@ uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp
     const struct looker l = {{pc, sp, fp}, 0, {NULL, NULL}};
 
     return python_any() ? python_stack(t, l.at) : stack_of(t, &l);
+}
+
+/* It is told as every other stack, so children, other threads and a new collector know it in the same way. */
+uint32_t unwind_outside(struct thread *t)
+{
+    const uint64_t frame = RING_FRAME_OUTSIDE | window_been();
+    uint32_t stack;
+    bool known;
+
+    if (unlikely(t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed)))
+        unwind_forget(t);
+    stack = stacks_number(t, &frame, 1, &known);
+    meld_kept(t, false);
+    return stack;
 }
 
 /* The interpreter may have been in the middle of making or clearing a frame. An address is taken as one after

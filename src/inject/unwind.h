@@ -7,6 +7,13 @@
 /* The stack of the call, or 0 (too many stacks). Never faults, never allocates, keeps errno. */
 uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
+/* The stack of memory that is allocated: outside of a window the one that says so. */
+uint32_t unwind_outside(struct thread *t);
+static inline uint32_t unwind_block(struct thread *t, struct caller c)
+{
+    return process_mode() & RING_OUTSIDE ? unwind_outside(t) : unwind_stack(t, c.pc, c.sp, c.fp);
+}
+
 /* The same for a thread that a signal interrupted, where the registers are not those of a call. */
 uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 

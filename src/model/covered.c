@@ -119,12 +119,28 @@ const char *covered_since(const struct run *r)
     return "the attach; what is from before it is not counted";
 }
 
+/* Where blocks have stacks, if that is not everywhere: ", ..." or nothing. */
+static const char *in_windows(const struct run *r)
+{
+    const char *asked = names_find(r->names, TRACE_OF_RUN, FACT_WINDOWS);
+
+    if (!asked)
+        return "";
+    if (strcmp(asked, "deferred") == 0)
+        return r->windows ? ", with stacks between tidemark.start() and stop() alone"
+                          : ", without any stack, as tidemark.start() was never called";
+    return arena_printf(r->names->arena,
+                        r->windows ? ", with stacks in steps %s alone"
+                                   : ", without any stack, as none of the steps %s came",
+                        asked);
+}
+
 static const char *line_of(const struct run *r, const struct table_coverage *c)
 {
     struct arena *a = r->names->arena;
-    const char *line = arena_printf(a, "recorded: %" PRIu64 " of %" PRIu64 " process%s, %s%s%s",
+    const char *line = arena_printf(a, "recorded: %" PRIu64 " of %" PRIu64 " process%s, %s%s%s%s",
                                     c->recorded, c->processes, c->processes == 1 ? "" : "es",
-                                    how_all(r, c->how), lacking_but(&r->lacking, a),
+                                    how_all(r, c->how), in_windows(r), lacking_but(&r->lacking, a),
                                     covered_since(r) ? ", since the attach" : "");
 
     if (c->partly)

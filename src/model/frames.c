@@ -253,6 +253,9 @@ static struct table_frame bare(const struct frames *f, uint64_t number)
         out.flags = TABLE_FRAME_PYTHON;
         out.address = 0;
         break;
+    case TRACE_FRAME_OUTSIDE:
+        out.address = 0;
+        break;
     default:
         break;
     }
@@ -321,6 +324,14 @@ const struct table_stack *frames_stack(const struct frames *f, struct arena *a, 
 bool frames_is_python(const struct frames *f, uint64_t frame)
 {
     return frame && frame <= f->frame_count && (f->frames[frame].flavour & 7) == TRACE_FRAME_PYTHON;
+}
+
+bool frames_is_outside(const struct frames *f, uint64_t stack)
+{
+    uint64_t frame = stack && stack <= f->stack_count ? f->stacks[stack].frame : 0;
+
+    return frame && frame <= f->frame_count &&
+           (f->frames[frame].flavour & 7) == TRACE_FRAME_OUTSIDE;
 }
 
 /* How well a line of Python answers whose work it is; 0: not at all. */

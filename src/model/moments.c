@@ -20,11 +20,28 @@ static bool is_kept(uint64_t kind)
     return kind == TRACE_MARK_MOMENT || kind == TRACE_MARK_STEP || kind == TRACE_MARK_SNAPSHOT;
 }
 
+/* A process goes by its own word, and else by the last that was said. */
+static void take_window(struct moments *m, uint64_t process, bool inside)
+{
+    m->outside = !inside;
+    if (process && (m->windowed.used < PROCESSES_MOST))
+        intmap_put(&m->windowed, process, inside);
+}
+
+static bool is_outside(const struct moments *m, uint64_t process)
+{
+    uint64_t inside;
+
+    return intmap_get(&m->windowed, process, &inside) ? !inside : m->outside;
+}
+
 static void take_mark(struct moments *m, const struct trace_event *ev)
 {
     const struct threads_thread *t = threads_find(m->threads, ev->mark.thread);
     const char *name = names_get(m->names, ev->mark.name);
 
+    if (ev->mark.mark_kind == TRACE_MARK_WINDOW || ev->mark.mark_kind == TRACE_MARK_WINDOW_END)
+        take_window(m, t ? t->process : 0, ev->mark.mark_kind == TRACE_MARK_WINDOW);
     if (!is_kept(ev->mark.mark_kind))
         return;
     if (m->count == MOMENTS_MOST) {
@@ -40,6 +57,7 @@ static void take_mark(struct moments *m, const struct trace_event *ev)
         .name = name ? name : "",
         .value = ev->mark.value,
         .step = ev->mark.step,
+        .outside = is_outside(m, t ? t->process : 0),
     };
 }
 
@@ -53,9 +71,20 @@ static void note_began(struct moments *m, uint64_t process, uint64_t time_ns)
         intmap_put(&m->began, process, time_ns);
 }
 
+/* That windows were asked for stands before all events. */
+static void take_fact(struct moments *m, const struct trace_event *ev)
+{
+    const char *key = names_get(m->names, ev->fact.key);
+
+    if (ev->fact.subject == TRACE_OF_RUN && key && strcmp(key, FACT_WINDOWS) == 0)
+        m->outside = true;
+}
+
 void moments_take(struct moments *m, const struct trace_event *ev)
 {
-    if (ev->kind == TRACE_MARK)
+    if (ev->kind == TRACE_FACT)
+        take_fact(m, ev);
+    else if (ev->kind == TRACE_MARK)
         take_mark(m, ev);
     else if (ev->kind == TRACE_PROCESS)
         note_began(m, ev->process.process, ev->time_ns);
@@ -124,6 +153,19 @@ static void find_steps(struct moments *m)
     step_find_end(&m->find, m->frames, m->names->arena, add_found, m);
 }
 
+static void find_stacked(struct moments_loop *l)
+{
+    size_t run = 0;
+
+    for (size_t i = 0; i < l->count; i++) {
+        run = l->steps[i]->outside ? 0 : run + 1;
+        if (run <= l->stacked_count)
+            continue;
+        l->stacked_count = run;
+        l->stacked_first = i + 1 - run;
+    }
+}
+
 void moments_end(struct moments *m)
 {
     size_t count = 0;
@@ -139,6 +181,8 @@ void moments_end(struct moments *m)
     m->loops = memory_zeroed((count + 1) * sizeof(*m->loops));
     for (size_t i = 0; i < count; i++)
         add_step(m, &m->steps[i]);
+    for (size_t i = 0; i < m->loop_count; i++)
+        find_stacked(&m->loops[i]);
 }
 
 uint64_t moments_from(const struct moments_loop *l, size_t i)
@@ -172,6 +216,7 @@ void moments_free(struct moments *m)
     free(m->steps);
     free(m->loops);
     intmap_free(&m->began);
+    intmap_free(&m->windowed);
     step_find_free(&m->find);
     threads_free(&m->own_threads);
     frames_free(&m->own_frames);

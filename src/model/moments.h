@@ -17,6 +17,7 @@ struct named_moment {
     uint64_t step;       /* of a step: the how manieth of its process; 0: not known */
     uint64_t seen, from; /* the question's own */
     enum step_how how;   /* of a step: how it is known */
+    bool outside;        /* of a step: blocks had no stacks then */
 };
 
 struct moments_loop {
@@ -25,6 +26,7 @@ struct moments_loop {
     struct named_moment **steps; /* in the order of time */
     size_t count;
     enum step_how how;
+    size_t stacked_first, stacked_count; /* its longest stretch in which blocks have their stacks */
 };
 
 struct moments { /* zeroed: empty */
@@ -36,6 +38,8 @@ struct moments { /* zeroed: empty */
     size_t count, room;
     uint64_t left_out;           /* above the limit of this reader */
     struct intmap began;         /* process -> when */
+    struct intmap windowed;      /* process that has said so -> 1: it is in a window; 0: outside */
+    bool outside;                /* of those that have not */
     struct named_moment **steps; /* of all loops, one after the other */
     struct moments_loop *loops;
     size_t loop_count;

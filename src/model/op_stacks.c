@@ -246,6 +246,7 @@ const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)
         return (const struct op_stack *)(uintptr_t)at;
     out = arena_alloc(s->arena, sizeof(*out));
     describe(s, stack, out);
+    out->outside = frames_is_outside(s->frames, stack);
     out->site = frames_site(s->frames, stack);
     intmap_put(&s->known, stack, (uintptr_t)out);
     return out;

@@ -32,6 +32,7 @@ struct op_stack {
     bool reserve;   /* or what a framework's pool takes, to make tensors of it later */
     bool made;      /* in code of the program that makes an object */
     bool data;      /* where inputs are read */
+    bool outside;   /* of the windows: nothing is known of it */
 };
 
 struct op_stacks { /* zeroed: empty */

@@ -94,6 +94,8 @@ static void on_mark(struct run *r, const struct trace_event *ev)
     } else if (ev->mark.mark_kind == TRACE_MARK_RESUME && s->paused && --s->paused == 0 &&
                ev->time_ns > s->paused_at_ns) {
         r->paused_ns += ev->time_ns - s->paused_at_ns;
+    } else if (ev->mark.mark_kind == TRACE_MARK_WINDOW) {
+        r->windows++;
     } else if (ev->mark.mark_kind == TRACE_MARK_WHOLE) {
         on_whole(r, ev->mark.value);
     }

@@ -105,6 +105,7 @@ struct run {
     uint64_t whole_from, whole_most; /* blocks of so many bytes and more were each recorded, at the
                                         worst of so many; 0: that was not asked for */
     struct exact_since since;        /* of the processes that have one */
+    uint64_t windows;                /* how often one began in which blocks have their stacks */
     uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
     struct unrecorded unread;     /* Python that is not read */

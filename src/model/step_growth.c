@@ -55,7 +55,7 @@ static enum step_trend find_trend(const struct step_points *p, const double *y, 
 
     if (falls * 2 >= rises)
         return STEP_STEADY;
-    if (p->loop->count < STEP_GROWTH_LEAST)
+    if (p->loop->stacked_count < STEP_GROWTH_LEAST)
         return STEP_UNCLEAR;
     if (late > 0 && late * 2 >= early && falls * 10 <= rises &&
         trend_chance(y, p->count) <= CHANCE_MOST)
@@ -138,11 +138,12 @@ static void change(void *context, const struct heap_change *c)
 
 void step_growth_points(struct step_points *p, const struct moments_loop *loop)
 {
-    size_t most = loop->count < STEP_GROWTH_POINTS ? loop->count : STEP_GROWTH_POINTS;
+    size_t all = loop->stacked_count;
+    size_t most = all < STEP_GROWTH_POINTS ? all : STEP_GROWTH_POINTS;
 
     *p = (struct step_points){.loop = loop, .count = (unsigned int)most};
     for (size_t i = 0; i < most; i++) {
-        p->steps[i] = most > 1 ? i * (loop->count - 1) / (most - 1) : 0;
+        p->steps[i] = loop->stacked_first + (most > 1 ? i * (all - 1) / (most - 1) : 0);
         p->times[i] = loop->steps[p->steps[i]]->time_ns;
     }
 }
@@ -158,10 +159,10 @@ void step_growth_want(struct step_growth *g, struct heap *h, const struct moment
         const struct heap_process *p = heap_process_of(h, m->loops[i].process);
         struct step_points *points = p ? &g->points[heap_place_of(h, p) - 1] : NULL;
 
-        if (!points || m->loops[i].count < 2 || (!points->loop && followed == LOOPS_MOST))
+        if (!points || m->loops[i].stacked_count < 2 || (!points->loop && followed == LOOPS_MOST))
             continue;
         followed += !points->loop;
-        if (!points->loop || m->loops[i].count > points->loop->count)
+        if (!points->loop || m->loops[i].stacked_count > points->loop->stacked_count)
             step_growth_points(points, &m->loops[i]);
     }
     heap_replay_add(h->replay, change, g, UINT64_MAX);

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #define TENSORS_MOST ((size_t)1 << 24)
-#define LOOK_MOST 4096 /* blocks that are looked at for the one whose age fits */
+#define SHADOW_LEAST 1024 /* bytes: attach() tells of no smaller ones */
+#define LOOK_MOST 4096    /* blocks that are looked at for the one whose age fits */
 
 /* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Mappings are
  * known by when they were born.
@@ -37,11 +38,17 @@ static uint64_t at_key(uint32_t place, uint64_t address)
     return hash_mix(hash_mix(3, place), address);
 }
 
+/* It may be described: each of its size is recorded. */
+static bool is_shadow(const struct heap_change *c)
+{
+    return c->bytes >= SHADOW_LEAST && !c->sample;
+}
+
 static void take_birth(struct tensors *t, const struct heap_change *c)
 {
     const struct op_stack *from = op_stacks_get(t->stacks, c->stack);
 
-    if (!from->tensor && !t->all)
+    if (!from->tensor && !t->all && !(t->shadows && from->outside && is_shadow(c)))
         return;
     if (t->count >= TENSORS_MOST ||
         t->count >= ALLOWED_THINGS(t->heap->frames->names->file_bytes)) {

@@ -62,6 +62,7 @@ struct tensors { /* zeroed: empty */
     uint32_t last;      /* and 1 + its place */
     uint64_t left_out;  /* above the limit of this reader */
     bool all;           /* blocks that are no tensors are in the list as well, without a number */
+    bool shadows;       /* blocks of outside of the windows as well: they may be described */
     tensors_told *told; /* NULL: nobody follows */
     void *context;
 };

@@ -133,6 +133,7 @@ struct watch_result {
         tensors_from; /* a recorded process has loaded this framework of deep learning, and every
                               block of so many bytes and more was recorded; 0: none has */
     char framework[64];
+    uint64_t windows, steps; /* how many windows began; the most steps that a process has told */
 
     const struct watch_point *points; /* kept only when asked for */
     size_t point_count;

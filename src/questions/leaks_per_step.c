@@ -117,7 +117,7 @@ static void put_row(struct asked *q, struct leaks_per_step *s, struct table *t,
     c = table_add(q->answer, t);
     cell_rounded(&c[PER_STEP], per_step(&s->growth, &v));
     cell_text(&c[PACE], 2 * v.rises >= points->count ? "steady" : "now and then");
-    if (points->count == points->loop->count)
+    if (points->count == points->loop->stacked_count)
         cell_number(&c[GREW_IN], v.rises);
     cell_number(&c[HELD_FIRST], v.first);
     cell_number(&c[HELD_LAST], v.last);
@@ -135,7 +135,7 @@ static const struct moments_loop *longest(const struct moments *m)
     const struct moments_loop *found = NULL;
 
     for (size_t i = 0; i < m->loop_count; i++)
-        found = !found || m->loops[i].count > found->count ? &m->loops[i] : found;
+        found = !found || m->loops[i].stacked_count > found->stacked_count ? &m->loops[i] : found;
     return found;
 }
 
@@ -147,9 +147,14 @@ static const char *note(struct asked *q, const struct table *t)
     if (!l)
         return "There are no steps: the program tells of none (tidemark.step()), and none were "
                "found.";
-    if (l->count < STEP_GROWTH_LEAST)
-        return arena_printf(a, "%zu steps are too few to tell: it takes %u.", l->count,
-                            STEP_GROWTH_LEAST);
+    if (l->stacked_count < STEP_GROWTH_LEAST)
+        return arena_printf(a, "%zu steps%s are too few to tell: it takes %u.", l->stacked_count,
+                            l->stacked_count < l->count ? " of one window" : "", STEP_GROWTH_LEAST);
+    if (l->stacked_count < l->count)
+        return arena_printf(a, "%s over the %zu steps of the longest window.",
+                            t->rows ? "Held at the ends of steps"
+                                    : "Nothing grows from step to step",
+                            l->stacked_count);
     return arena_printf(a, "%s over %zu steps, which are known by %s.",
                         t->rows ? "Held at the ends of steps" : "Nothing grows from step to step",
                         l->count, step_how_text(l->how));

@@ -79,6 +79,7 @@ struct question {
     X(inefficient)                                                                                 \
     X(steps)                                                                                       \
     X(regions)                                                                                     \
+    X(snapshots)                                                                                   \
     X(oom)                                                                                         \
     X(watch)                                                                                       \
     X(spaces)                                                                                      \

@@ -87,6 +87,7 @@ static void again(struct asked *q)
     struct state *s = q->state;
 
     tensor_want(q, &s->tensors);
+    s->tensors.tensors.shadows = true;
     if (q->recorded->heap.any)
         heap_want_asked(&q->recorded->heap, HEAP_AT_PEAK);
 }

@@ -90,6 +90,7 @@ static void again(struct asked *q)
         return;
     heap_want(h, HEAP_AT_TIME, s->oom.time_ns);
     tensors_want(&s->tensors.tensors, h, &s->tensors.stacks);
+    s->tensors.tensors.shadows = true;
     live_blocks_want(&s->blocks, h, s->oom.time_ns);
 }
 

@@ -235,15 +235,18 @@ static void add_step(struct sum *sum, const struct step *s)
     sum->most = s->sums.most > sum->most ? s->sums.most : sum->most;
 }
 
-/* Its growth from the end of the first step on. */
+/* Its growth from the end of the first step on, in windows and outside: what lives is known everywhere. */
 static void put_growth(const struct steps_answer *w, struct table_cell *c,
                        const struct moments_loop *l)
 {
+    struct moments_loop all = *l;
     struct step_points points;
     struct step_verdict v;
     double y[STEP_GROWTH_POINTS];
 
-    step_growth_points(&points, l);
+    all.stacked_first = 0;
+    all.stacked_count = l->count;
+    step_growth_points(&points, &all);
     for (unsigned int i = 0; i < points.count; i++) {
         struct step s = step_at(w, l, points.steps[i]);
 

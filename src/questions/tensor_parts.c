@@ -29,6 +29,8 @@ const char *tensor_parts_text(int kind)
         return "framework";
     case TENSOR_PARTS_OTHER:
         return "other";
+    case TENSOR_PARTS_OUTSIDE:
+        return "outside of the windows";
     default:
         return tensor_kind_text((enum tensor_kind)kind);
     }
@@ -93,7 +95,9 @@ static const char *label_text(struct held *h, uint64_t context, struct arena *a)
 
 static struct tensor_owner owner_of(struct held *h, const struct tensor *t, struct arena *a)
 {
-    return (struct tensor_owner){.kind = (int)t->kind,
+    bool unknown = t->from->outside && !t->kind && !t->words;
+
+    return (struct tensor_owner){.kind = unknown ? TENSOR_PARTS_OUTSIDE : (int)t->kind,
                                  .known = tensor_told_how(t),
                                  .module = t->name ? t->name : t->from->modules,
                                  .label = t->words ? t->words : label_text(h, t->context, a)};
@@ -169,10 +173,32 @@ static void split(struct tensor_parts *p, const struct heap_amount *all, const s
     add(p, &largest->owner, &rest);
 }
 
+/* Blocks of all kinds share the stack of what is outside of the windows: those that are told, each of which is
+ * recorded, are taken out of it as they are.
+ */
+static void take_out(struct tensor_parts *p, const struct heap_amount *all, const struct held *h,
+                     uint64_t first)
+{
+    struct heap_amount rest = *all;
+
+    for (uint64_t at = first; at; at = h->groups[at - 1].next) {
+        const struct group *g = &h->groups[at - 1];
+        struct heap_amount part = {g->bytes, g->blocks * 1000, 0, 0};
+
+        if (g->owner.kind == TENSOR_PARTS_OUTSIDE || part.bytes > rest.bytes)
+            continue;
+        add(p, &g->owner, &part);
+        heap_subtract(&rest, &part);
+    }
+    add(p, &(struct tensor_owner){.kind = TENSOR_PARTS_OUTSIDE}, &rest);
+}
+
 static int kind_of_rest(const struct op_stack *from)
 {
     if (from->tensor)
         return TENSOR_UNKNOWN;
+    if (from->outside)
+        return TENSOR_PARTS_OUTSIDE;
     return from->workspace ? TENSOR_PARTS_WORKSPACE
          : from->framework ? TENSOR_PARTS_FRAMEWORK
                            : TENSOR_PARTS_OTHER;
@@ -193,10 +219,12 @@ void tensor_parts_sum(struct tensor_parts *p, struct asked *q, struct tensor_sta
         struct heap_amount all = heap_stack_at(h, stack);
         uint64_t first;
 
-        if (held.groups && intmap_get(&held.firsts, stack->number, &first))
-            split(p, &all, &held, first);
-        else
+        if (!held.groups || !intmap_get(&held.firsts, stack->number, &first))
             add(p, &rest, &all);
+        else if (from->outside)
+            take_out(p, &all, &held, first);
+        else
+            split(p, &all, &held, first);
     }
     intmap_free(&held.firsts);
     intmap_free(&held.places);
@@ -221,15 +249,19 @@ void tensor_parts_put(struct answer *a, struct table *t, const struct tensor_par
                       uint64_t whole)
 {
     static const unsigned char order[] = {
-        TENSOR_PARAMETER, TENSOR_GRADIENT,        TENSOR_OPTIMIZER,       TENSOR_ACTIVATION,
-        TENSOR_INPUT,     TENSOR_BUFFER,          TENSOR_CACHE,           TENSOR_TEMPORARY,
-        TENSOR_UNKNOWN,   TENSOR_PARTS_WORKSPACE, TENSOR_PARTS_FRAMEWORK, TENSOR_PARTS_OTHER};
+        TENSOR_PARAMETER,    TENSOR_GRADIENT,        TENSOR_OPTIMIZER,       TENSOR_ACTIVATION,
+        TENSOR_INPUT,        TENSOR_BUFFER,          TENSOR_CACHE,           TENSOR_TEMPORARY,
+        TENSOR_UNKNOWN,      TENSOR_PARTS_WORKSPACE, TENSOR_PARTS_FRAMEWORK, TENSOR_PARTS_OTHER,
+        TENSOR_PARTS_OUTSIDE};
     bool told = any_told(p);
 
     for (int i = 0; i < COUNT(order); i++) {
         const struct heap_amount *of = &p->of[order[i]];
-        struct table_cell *c = table_add(a, t);
+        struct table_cell *c;
 
+        if (order[i] == TENSOR_PARTS_OUTSIDE && !of->bytes)
+            continue; /* most recordings have no windows */
+        c = table_add(a, t);
         cell_text(&c[KIND], tensor_parts_text(order[i]));
         heap_cell_bytes(&c[BYTES], of);
         heap_cell_percent(&c[PERCENT], (double)of->bytes, (double)whole);

@@ -24,6 +24,7 @@
 #define FACT_SAMPLE_MEAN                                                                           \
     "sample_mean"               /* bytes from one sampled allocation to the next: asked for */
 #define FACT_WHOLE "whole_from" /* sampled, but for blocks of so many bytes and more: asked for */
+#define FACT_WINDOWS "windows"  /* only in these blocks have stacks: steps, or "deferred" */
 #define FACT_CPU "cpu"          /* CPU time is sampled */
 #define FACT_COPIES "copies"    /* copies are sampled */
 #define FACT_PROGRAMS_STARTED "programs_started" /* how many, by the command and all it started */

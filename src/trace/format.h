@@ -201,6 +201,8 @@ enum trace_flavour {
     TRACE_FRAME_CUT = 3,     /* the stack could not be followed further */
     TRACE_FRAME_PYTHON =
         4, /* a line of Python: NAME says which; address: the function's first line */
+    TRACE_FRAME_OUTSIDE =
+        5, /* no frame: outside of the windows nobody looked for stacks; address 1: after one */
     TRACE_FRAME_GUESSED = 8, /* flag: found by frame pointer, for lack of unwind data */
 };
 
@@ -243,6 +245,10 @@ enum trace_mark_kind {
     TRACE_MARK_WHOLE = 7, /* from here on every block of `value` bytes and more is recorded of the
                              thread's process, and smaller ones are sampled; name: the library that
                              it is for, 0: there were too many of these, or no longer */
+    TRACE_MARK_WINDOW =
+        8, /* from here on blocks of the thread's process have their stacks; thread 0:
+                              of everybody's; value: how many of its steps have ended */
+    TRACE_MARK_WINDOW_END = 9,
 };
 
 /* `access_kind`: flags. READ and WRITE are of the memory at `address`, by the operator or kernel `name`;

@@ -36,7 +36,7 @@
 #define RING_GIVEN "-ring" /* after that: the socket through which the memory is given */
 #define RING_WHO                                                                                   \
     "-who" /* or: the one at which processes of other pid namespaces present themselves */
-#define RING_MAGIC 0x35474e4952454454ull /* "TDERING5" */
+#define RING_MAGIC 0x36474e4952454454ull /* "TDERING6" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
@@ -56,6 +56,16 @@ enum ring_mode {
 
 /* Added to a mode: no new allocation is recorded, but what dies still is. */
 #define RING_PAUSED 4u
+/* Added to a mode: outside of a window. Blocks are told by address and size, and the one stack that
+ * they have says so (RING_FRAME_OUTSIDE).
+ */
+#define RING_OUTSIDE 8u
+#define RING_MODES 3u /* a mode without these two */
+
+struct ring_window { /* steps of a process, from 1; both are within */
+    uint64_t first, last;
+};
+#define RING_WINDOWS 32u
 
 enum ring_kind {
     RING_NONE = 0,
@@ -209,8 +219,10 @@ enum ring_mark {
     RING_MARK_DESCRIBED, /* address: of a block; text: what it is for, and its name */
     RING_MARK_ACCESS, /* address: of the memory; value: its bytes << 4 | enum trace_access_kind; text:
                         the operator or kernel */
-    RING_MARK_WATCH   /* address; value: of what changed its stack, else its bytes << 4 | enum
+    RING_MARK_WATCH,     /* address; value: of what changed its stack, else its bytes << 4 | enum
                        trace_watch_kind; text: its name */
+    RING_MARK_WINDOW,    /* from here on this process tells the stacks of its blocks, */
+    RING_MARK_WINDOW_END /* and from here on not; value of both: how many of its steps have ended */
 };
 
 /* Bits of a frame in a STACK, above the address. */
@@ -218,6 +230,8 @@ enum ring_mark {
 #define RING_FRAME_ELIDED (1ull << 62) /* no frame: here frames of a very deep stack are left out */
 #define RING_FRAME_CUT (1ull << 61)    /* no frame: the stack could not be followed further */
 #define RING_FRAME_PYTHON (1ull << 60) /* a line of Python: number of its CODE << 24 | line */
+#define RING_FRAME_OUTSIDE                                                                         \
+    (1ull << 59) /* no frame: nobody looked, outside of a window; below it 1: after one */
 #define RING_FRAME_ADDRESS ((1ull << 56) - 1)
 
 /* What whoever starts a program can say beforehand of the library's way into it. Counted when it is
@@ -251,8 +265,12 @@ struct ring_control {
     uint64_t origin_ns;     /* CLOCK_MONOTONIC; ticks are relative to it */
     _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Atomic uint32_t mode;              /* may change while programs run; asked for with the tick */
-    uint32_t depth;                     /* most frames of a stack */
-    uint64_t sample_mean;               /* bytes */
+    _Atomic uint32_t mode_outside;      /* the same, of a process that is outside of its windows, */
+    _Atomic uint32_t
+        mode_followed; /* and of one that says nothing of windows: as the last that did */
+    _Atomic uint32_t windows_opened; /* by anybody */
+    uint32_t depth;                  /* most frames of a stack */
+    uint64_t sample_mean;            /* bytes */
     uint64_t sample_rate; /* of a process per second: beyond it the mean grows; 0: never */
     uint64_t whole_from;  /* while it samples: every block of so many bytes and more; 0: none */
     uint64_t whole_rate;  /* of them in a second: beyond it that limit grows; 0: never */
@@ -268,7 +286,9 @@ struct ring_control {
     _Atomic uint32_t unmarked; /* of these: by an environment that could not be marked */
     _Atomic uint32_t came; /* programs that the library has begun in, by a marked environment, */
     _Atomic uint32_t
-        came_unmarked; /* and by one that is not: started without being counted, perhaps */
+        came_unmarked;     /* and by one that is not: started without being counted, perhaps */
+    uint32_t window_count; /* 0: none that are steps */
+    struct ring_window windows[RING_WINDOWS];
     _Alignas(64) _Atomic uint64_t free_slots[RING_SLOTS / 64];
 };
 

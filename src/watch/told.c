@@ -65,6 +65,7 @@ static void obey(struct watcher *w, int fd, const char *said)
         collect_pause(w->o->collect, said[0] == 'p');
     } else if (strncmp(said, "snapshot ", 9) == 0) {
         at = looks_take(w, said + 9);
+        w->snapshots_told++;
         snprintf(answer, sizeof(answer), "ok %.6f", (double)at / 1e9);
     } else if (strcmp(said, "detach") == 0 && !w->root) {
         w->done = true;

@@ -20,6 +20,7 @@
 #define FIRST_NS 1500000u /* after exec: a command that ends at once should not wait for us */
 #define UNPOLLED_NS 4000000
 #define TOGETHER_NS 5000000u
+#define SNAPSHOT_NS 10000000u
 
 uint64_t watcher_mono(void)
 {
@@ -123,6 +124,18 @@ static uint64_t next_tick(const struct watcher *w, uint64_t last_ns)
                                                        : last_ns + w->o->interval_ns;
 }
 
+/* For a snapshot the processes are looked at at once; for many of them in a row only now and then. */
+static void look_for_snapshot(struct watcher *w, uint64_t now)
+{
+    uint64_t asked = w->o->collect ? collect_snapshots(w->o->collect) + w->snapshots_told : 0;
+
+    if (asked == w->snapshots_seen || now - w->snapshot_ns < SNAPSHOT_NS)
+        return;
+    w->snapshots_seen = asked;
+    w->snapshot_ns = now;
+    tick(w);
+}
+
 static void loop(struct watcher *w)
 {
     while (!w->done) {
@@ -133,6 +146,8 @@ static void loop(struct watcher *w)
         now = watcher_mono();
         if (w->o->duration_ns && now >= w->begun_ns + w->o->duration_ns)
             w->done = true;
+        if (!w->done && now < w->next_ns)
+            look_for_snapshot(w, now);
         if (w->done || now < w->next_ns)
             continue;
         tick(w);
@@ -262,6 +277,8 @@ static void finish_collecting(struct watcher *w)
     w->recorder.collect = NULL;
     collect_finish(w->o->collect, &counts);
     w->result->tensors_from = counts.tensors_from;
+    w->result->windows = counts.windows;
+    w->result->steps = counts.steps;
     memcpy(w->result->framework, counts.framework, sizeof(counts.framework));
 }
 

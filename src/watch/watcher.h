@@ -39,6 +39,7 @@ struct watcher {
     int passed_on;         /* the last signal that we handed to the command */
     uint64_t begun_ns;     /* all is set up: from when a duration counts */
     uint64_t started_ns, next_ns, machine_ns, pss_ns, pss_rss, kill_ns, last_ns;
+    uint64_t snapshots_told, snapshots_seen, snapshot_ns; /* by the control socket; in all; when */
     uint64_t resided_rss, resided_ns, resided_cost_ns; /* when it was last told what is resident */
     uint64_t drain_ns;                                 /* when the collector wants to look again */
     uint64_t unheard_ns;        /* until when exit records that arrive can wait */

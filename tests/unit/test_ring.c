@@ -40,6 +40,7 @@ void *test_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t
 void *test_share(int fd, uint64_t offset, size_t bytes);
 void *test_share_again(const void *page, size_t skip, size_t bytes);
 uint32_t test_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+uint32_t test_outside(struct thread *t);
 
 /* No Python here, no samples of CPU time, and nothing is hooked or patched. */
 struct real real = {.mmap = mmap,
@@ -193,6 +194,11 @@ static uint64_t stack_of(uint64_t writer, uint64_t i)
 }
 
 /* What stands in for unwinding: `pc` names the stack, which has two frames. */
+uint32_t test_outside(struct thread *t)
+{
+    return test_stack(t, 0, 0, 0);
+}
+
 uint32_t test_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
 {
     bool known;

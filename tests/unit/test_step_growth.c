@@ -14,7 +14,8 @@ typedef double held(size_t step);
 
 static struct step_verdict judge(size_t count, held *at)
 {
-    struct moments_loop loop = {.name = "loop", .steps = steps, .count = count};
+    struct moments_loop loop = {
+        .name = "loop", .steps = steps, .count = count, .stacked_count = count};
     struct step_points points;
     struct step_verdict v;
     double y[STEP_GROWTH_POINTS];
