@@ -34,10 +34,16 @@ class Api(ctypes.Structure):
         ),
         ("watch", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)),
         ("unwatch", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        (
+            "watch_how",
+            ctypes.CFUNCTYPE(
+                None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint
+            ),
+        ),
     ]
 
 
-VERSION = 4  # of the table above
+VERSION = 5  # of the table above
 
 
 def find(library=None):

@@ -66,7 +66,7 @@ def test_every_change_has_who_made_it(watched, build):
 def test_what_does_not_change_and_what_is_gone(watched, build):
     blocks, _ = watched(build / "tests" / "targets" / "record" / "watches")
     assert (blocks["second"]["changes"], blocks["second"]["ended"]) == (0, None)
-    assert (blocks["third"]["changes"], blocks["third"]["ended"]) == (0, "it could not be read")
+    assert (blocks["third"]["changes"], blocks["third"]["ended"]) == (0, "it was freed")
 
 
 BUFFERS = """
