@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 
 #define PAGE ARCH_PAGE_MOST
-#define TRIES 2000 /* of 50 us each: who has it may be stopped, or have forked */
-#define OPEN_NS 2000000u
-#define OPEN_MOST                                                                                  \
-    1024u /* pages that are opened one by one: each may be a mapping of its own to the kernel */
+#define TRIES 2000      /* of 50 us each: who has it may be stopped, or have forked */
+#define OPEN_NS 200000u /* after which it is closed where somebody passes by */
+#define OPEN_MOST 1024 /* pages at one time: each may be a mapping of its own to the kernel */
+#define FAULTS_MOST 16384u /* between two times that all are closed; then all of it is opened */
 
 static struct guard {
     _Atomic uintptr_t low, high; /* pages; equal: it keeps none */
@@ -20,6 +20,7 @@ static struct guard {
     _Atomic int lost;            /* enum guard_refusal */
     _Atomic uint32_t pinned;     /* calls that write there now */
     _Atomic uint32_t opened;     /* since it was closed */
+    _Atomic int pages;           /* that are open, as far as they were opened one by one */
     _Atomic uint64_t opened_ns;
     _Atomic bool touched; /* since guard_close was asked */
 } guards[GUARDS];
@@ -115,6 +116,7 @@ static bool close_all(struct guard *g)
         return false;
     }
     atomic_store(&g->opened, 0);
+    atomic_store(&g->pages, 0);
     return true;
 }
 
@@ -137,6 +139,7 @@ enum guard_refusal guard_begin(unsigned int place, uintptr_t address, size_t byt
     g->rights = rights;
     atomic_store(&owner, atomic_load(&process.forks));
     atomic_store(&g->opened, 0);
+    atomic_store(&g->pages, 0);
     atomic_store(&g->lost, 0);
     atomic_store(&g->touched, false);
     atomic_store(&g->low, low);
@@ -250,7 +253,8 @@ bool guard_fault(uintptr_t address, struct guard_hit *hit)
         note_open(g);
         if (guard_inherited())
             hit->place = GUARDS; /* nobody's */
-        return (hit->since < OPEN_MOST && protect(page, page + PAGE, g->rights)) ||
+        return (hit->since < FAULTS_MOST && atomic_fetch_add(&g->pages, 1) < OPEN_MOST &&
+                protect(page, page + PAGE, g->rights)) ||
                protect(low, high, g->rights);
     }
     return false;
@@ -259,13 +263,14 @@ bool guard_fault(uintptr_t address, struct guard_hit *hit)
 /* Unless somebody needs it open: then it stays so until all are closed. */
 void guard_close_page(const struct guard_hit *hit)
 {
-    const struct guard *g = &guards[hit->place % GUARDS];
+    struct guard *g = &guards[hit->place % GUARDS];
 
     if (hit->place == GUARDS || atomic_exchange(&taken, true))
         return;
     if (hit->page >= atomic_load(&g->low) && hit->page < atomic_load(&g->high) &&
-        !atomic_load(&g->pinned) && !guard_inherited())
-        protect(hit->page, hit->page + PAGE, g->rights & ~PROT_WRITE);
+        !atomic_load(&g->pinned) && !guard_inherited() &&
+        protect(hit->page, hit->page + PAGE, g->rights & ~PROT_WRITE))
+        atomic_fetch_sub(&g->pages, 1);
     atomic_store(&taken, false);
 }
 

@@ -12,6 +12,8 @@
 
 #define SOME 65536u /* bytes at least that are opened for what has a size of its own */
 #define PIECES_MOST 1024
+#define CLONE3 435 /* as older headers do not have */
+#define IO_URING_SETUP 425
 
 typedef long call_function(long, long, long, long, long, long);
 
@@ -295,28 +297,42 @@ static void give(const struct row *r, const long *a)
                       GUARD_TAKEN);
 }
 
+struct opened { /* for one call */
+    struct pieces pieces;
+    int kept; /* errno */
+};
+
+static void before(struct opened *o, const struct row *r, const long *a)
+{
+    o->kept = errno;
+    give(r, a);
+    for_all(r, a, &o->pieces, open_piece);
+    errno = o->kept;
+}
+
+static void after(struct opened *o, const struct row *r, const long *a, long result)
+{
+    o->kept = errno;
+    guard_unpin(o->pieces.pinned);
+    if (o->pieces.pinned && !has_failed(r, result)) {
+        o->pieces.left = written_by(r, a, result);
+        for_all(r, a, &o->pieces, tell_piece);
+    }
+    errno = o->kept;
+}
+
 static long through(unsigned int call, const long *a, struct caller c)
 {
     const struct row *r = &rows[call];
     call_function *real_call = (call_function *)reals[call];
-    struct pieces p = {.name = r->name, .caller = c};
+    struct opened o = {.pieces = {.name = r->name, .caller = c}};
     long result;
-    int kept;
 
     if (!guard_any())
         return real_call(a[0], a[1], a[2], a[3], a[4], a[5]);
-    kept = errno;
-    give(r, a);
-    for_all(r, a, &p, open_piece);
-    errno = kept;
+    before(&o, r, a);
     result = real_call(a[0], a[1], a[2], a[3], a[4], a[5]);
-    kept = errno;
-    guard_unpin(p.pinned);
-    if (p.pinned && !has_failed(r, result)) {
-        p.left = written_by(r, a, result);
-        for_all(r, a, &p, tell_piece);
-    }
-    errno = kept;
+    after(&o, r, a, result);
     return result;
 }
 
@@ -338,37 +354,31 @@ static const uintptr_t ours[] = {
 
 /* ---- by number ---- */
 
-static long syscall_opened(long number, const long *a, struct caller c)
+/* What a number does is what the function of that name does; of others each argument may be a place. */
+static const struct row *row_of_number(long number)
 {
-    struct pieces p = {.name = "syscall", .caller = c};
-    long result;
+    static const struct row others = {"syscall", PLACES, 63, 0, 0};
+    static const struct {
+        long number;
+        unsigned int call;
+    } known[] = {{SYS_read, CALL_read},
+                 {SYS_pread64, CALL_pread64},
+                 {SYS_readv, CALL_readv},
+                 {SYS_preadv, CALL_preadv},
+                 {SYS_recvfrom, CALL_recvfrom},
+                 {SYS_recvmsg, CALL_recvmsg},
+                 {SYS_recvmmsg, CALL_recvmmsg},
+                 {SYS_getrandom, CALL_getrandom},
+                 {SYS_process_vm_readv, CALL_process_vm_readv},
+                 {SYS_process_vm_writev, CALL_process_vm_writev},
+                 {SYS_madvise, CALL_madvise},
+                 {SYS_io_submit, CALL_io_submit},
+                 {IO_URING_SETUP, CALL_io_uring_setup}};
 
-    switch (number) {
-    case SYS_read:
-    case SYS_pread64:
-    case SYS_recvfrom:
-        open_piece(&p, (const void *)a[1], (size_t)a[2]);
-        break;
-    case SYS_getrandom:
-        open_piece(&p, (const void *)a[0], (size_t)a[1]);
-        break;
-    case SYS_readv:
-    case SYS_preadv:
-    case SYS_recvmsg:
-    case SYS_recvmmsg:
-    case SYS_process_vm_readv:
-    case SYS_process_vm_writev:
-        p.pinned = guard_pin_all();
-        break;
-    default:
-        for_places(&(struct row){.first = 63}, a, &p, false);
-    }
-    result = real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    guard_unpin(p.pinned);
-    if (p.pinned && result >= 0)
-        for (int i = 0; i < 6; i++)
-            told((uintptr_t)a[i], 0, p.name, c);
-    return result;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].number == number)
+            return &rows[known[i].call];
+    return &others;
 }
 
 /* Comes back on another stack, or never: no frame of ours may stand below it. */
@@ -378,7 +388,7 @@ static bool is_plain(long number)
 #ifdef SYS_vfork
                                   SYS_vfork, SYS_fork,
 #endif
-                                  435 /* clone3 */};
+                                  CLONE3};
 
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         if (plain[i] == number)
@@ -389,10 +399,14 @@ static bool is_plain(long number)
 static OUTLINE long syscall_watched(long number, long a, long b, long c, long d, long e, long f)
 {
     const long words[6] = {a, b, c, d, e, f};
+    const struct row *r = row_of_number(number);
+    struct opened o = {.pieces = {.name = r->name, .caller = CALLER()}};
+    long result;
 
-    if (number == 425 || number == SYS_io_submit) /* io_uring_setup */
-        guard_release(0, UINTPTR_MAX, GUARD_RING);
-    return syscall_opened(number, words, CALLER());
+    before(&o, r, words);
+    result = real.syscall(number, a, b, c, d, e, f);
+    after(&o, r, words, result);
+    return result;
 }
 
 static long our_syscall(long number, long a, long b, long c, long d, long e, long f)

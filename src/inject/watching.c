@@ -82,25 +82,30 @@ static void tell(void *context, enum watched_kind kind, uint64_t number, const s
 /* ---- writes ---- */
 
 static __thread struct {
-    uintptr_t page, pc, sp;
+    struct guard_hit hit;
+    uintptr_t pc, sp;
 } last __attribute__((tls_model("initial-exec"))); /* that this thread was met at */
 
-/* A loop that goes on to the next page: its stack was told. */
-static bool goes_on(const struct guard_hit *hit, struct caller at)
+/* Of a loop that goes on from page to page only the last one stays open. */
+static bool is_next(const struct guard_hit *hit, struct caller at)
 {
-    bool alike = hit->page == last.page + ARCH_PAGE_MOST && at.pc == last.pc && at.sp == last.sp;
-
-    last.page = hit->page;
-    last.pc = at.pc;
-    last.sp = at.sp;
-    return alike && hit->since >= ALIKE;
+    return at.sp == last.sp && hit->place == last.hit.place &&
+           (hit->page == last.hit.page + ARCH_PAGE_MOST ||
+            hit->page + ARCH_PAGE_MOST == last.hit.page);
 }
 
 static void on_fault(const struct guard_hit *hit, uintptr_t address, struct caller at)
 {
     struct told w = {WATCHED_WRITTEN, 0, address, NULL, true, true};
+    bool next = is_next(hit, at);
 
-    w.stacked = !goes_on(hit, at);
+    if (next)
+        guard_close_page(&last.hit);
+    if (next && hit->page > last.hit.page && at.pc == last.pc && hit->since >= ALIKE)
+        w.stacked = false; /* it was told */
+    last.hit = *hit;
+    last.pc = at.pc;
+    last.sp = at.sp;
     if (watched_count(hit->place))
         put(&w, at);
 }

@@ -7,6 +7,7 @@
 
 #define CHANGES_MOST ((size_t)1 << 20)
 #define REGIONS_MOST 4096
+#define AT_ONCE_NS 100000u
 #define ALIKE_WITHIN 64 /* rows before the last one that a write may go on with */
 #define WRITES_MOST 256 /* that are told between two looks; older ones are forgotten */
 
@@ -156,10 +157,19 @@ static void add_change(struct watches *w, const struct watch_process *p, struct 
 
 /* ---- writes ---- */
 
-static bool goes_on(const struct watch_write *r, const struct watch_write *next)
+bool watches_goes_on(const struct watch_write *row, const struct watch_write *next)
 {
-    return r->thread == next->thread && r->block == next->block && r->said == next->said &&
-           r->call == next->call && (r->stack == next->stack || !next->stack);
+    return row->block == next->block && row->said == next->said && row->call == next->call &&
+           (next->from >= row->last || next->time_ns - row->until_ns < AT_ONCE_NS);
+}
+
+void watches_extend(struct watch_write *row, const struct watch_write *by)
+{
+    row->times += by->times;
+    row->from = row->from < by->from ? row->from : by->from;
+    row->to = row->to > by->to ? row->to : by->to;
+    row->last = by->last;
+    row->until_ns = by->until_ns;
 }
 
 static struct watch_write *row_before(struct watches *w, const struct watch_write *next)
@@ -168,7 +178,10 @@ static struct watch_write *row_before(struct watches *w, const struct watch_writ
 
     for (size_t i = w->write_count; i-- > until;)
         if (w->writes[i].thread == next->thread)
-            return goes_on(&w->writes[i], next) ? &w->writes[i] : NULL;
+            return (w->writes[i].stack == next->stack || !next->stack) &&
+                           watches_goes_on(&w->writes[i], next)
+                     ? &w->writes[i]
+                     : NULL;
     return NULL;
 }
 
@@ -178,9 +191,7 @@ static void put_write(struct watches *w, struct watch_block *b, const struct wat
 
     b->writes++;
     if (r) {
-        r->times++;
-        r->from = r->from < next->from ? r->from : next->from;
-        r->to = r->to > next->to ? r->to : next->to;
+        watches_extend(r, next);
         return;
     }
     if (w->write_count == CHANGES_MOST) {
@@ -212,6 +223,8 @@ static void take_write(struct watches *w, const struct watch_process *p,
                                     .from = offset,
                                     .to = offset + length,
                                     .times = 1,
+                                    .last = offset,
+                                    .until_ns = ev->time_ns,
                                     .call = ev->watch.name,
                                     .by = region_of(w, ev->watch.thread),
                                     .since = p->since,

@@ -34,7 +34,8 @@ struct watch_write { /* by one thread, from one place of the code */
     uint64_t from,
         to; /* offsets: the first byte that was written to, and after the last one that is known */
     uint64_t times;
-    uint64_t call; /* by which the kernel wrote: its name; 0: the instruction did */
+    uint64_t last, until_ns; /* the last one: its offset, and when */
+    uint64_t call;           /* by which the kernel wrote: its name; 0: the instruction did */
     uint64_t by;
     enum watch_since since;
     uint64_t since_name, said; /* said: how often the program had said something */
@@ -65,6 +66,12 @@ struct watches { /* zeroed but for its threads: empty */
     size_t region_count, region_room;
     uint64_t left_out;
 };
+
+/* Is a write from the same place the next one of a row? One that goes on upwards is, and one that follows at
+ * once; else the code has come there again, which is another row.
+ */
+bool watches_goes_on(const struct watch_write *row, const struct watch_write *next);
+void watches_extend(struct watch_write *row, const struct watch_write *by);
 
 void watches_take(void *watches, const struct trace_event *ev);
 void watches_free(struct watches *w);

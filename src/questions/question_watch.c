@@ -5,7 +5,7 @@
  */
 #include "base/count.h"
 #include "model/op_stacks.h"
-#include "model/watches.h"
+#include "model/watch_join.h"
 #include "questions/covered_answer.h"
 #include "questions/question.h"
 
@@ -247,7 +247,7 @@ static void put_block(struct asked *q, struct table *t, struct watch_state *s,
     cell_number(&c[FROM], b->from_ns);
     if (b->to_ns != UINT64_MAX)
         cell_number(&c[TO], b->to_ns);
-    if (!b->why || b->writes)
+    if ((!b->why && b->from_ns != b->to_ns) || b->writes)
         cell_number(&c[WRITES], b->writes + b->untold);
     cell_number(&c[CHANGES], b->changes);
     put_first(q, c, s, b);
@@ -328,6 +328,7 @@ static int run(struct asked *q, struct err *err)
 
     (void)err;
     covered_answer(q->answer, q->recorded->heap.run);
+    watch_join(&s->watches, &q->recorded->frames);
     op_stacks_start(&s->stacks, &q->recorded->frames, &q->recorded->arena);
     put_blocks(q, s);
     put_writes(q, s, most);
