@@ -9,6 +9,7 @@
 
 #define STEPS 16u    /* writes after which a page is closed at once, since all were closed */
 #define RETRIES 100u /* of one instruction whose page seems to be open */
+#define STEPPING_MOST 64u
 #define BIT(number) (1ul << ((number)-1))
 #define BOTH (BIT(SIGSEGV) | BIT(SIGTRAP))
 
@@ -21,12 +22,34 @@ static _Atomic unsigned int in_use[2];
 /* Which of both its other handlers want blocked. */
 static _Atomic unsigned long hidden[65];
 
-static __thread struct {
-    struct guard_hit open; /* a page, for one instruction */
-    uintptr_t pc;          /* of an instruction that is tried again */
-    uint32_t tries;
-    bool steps;
-} mine __attribute__((tls_model("initial-exec")));
+/* Threads that make one instruction with a page open: few at one time, and TLS is dear. */
+static struct step {
+    _Atomic int tid; /* 0: free */
+    struct guard_hit open;
+} steps[STEPPING_MOST];
+
+/* The last instruction that was tried again, of any thread. */
+static _Atomic uintptr_t late_pc;
+static _Atomic uint32_t late_tries;
+
+static struct step *step_of(int tid)
+{
+    for (unsigned int i = 0; i < STEPPING_MOST; i++)
+        if (atomic_load_explicit(&steps[i].tid, memory_order_relaxed) == tid)
+            return &steps[i];
+    return NULL;
+}
+
+static struct step *claim_step(int tid)
+{
+    for (unsigned int i = 0; i < STEPPING_MOST; i++) {
+        int none = 0;
+
+        if (atomic_compare_exchange_strong(&steps[i].tid, &none, tid))
+            return &steps[i];
+    }
+    return NULL;
+}
 
 static unsigned int place_of(int number)
 {
@@ -95,10 +118,26 @@ static void pass_on(int number, siginfo_t *info, ucontext_t *context)
 /* The page was opened by another thread, or is no longer guarded. */
 static bool is_late(uintptr_t address, uintptr_t pc)
 {
-    if (mine.pc != pc)
-        mine.tries = 0;
-    mine.pc = pc;
-    return mine.tries++ < RETRIES && guard_is_open(address);
+    if (atomic_exchange(&late_pc, pc) != pc)
+        atomic_store(&late_tries, 0);
+    return atomic_fetch_add(&late_tries, 1) < RETRIES && guard_is_open(address);
+}
+
+/* Once at a time: a page more, of an instruction that writes to two, stays open. */
+static void step_over(const struct guard_hit *hit, ucontext_t *context)
+{
+    int tid = sys_tid();
+    struct step *s;
+
+    if (hit->since >= STEPS || !guard_check_steps() ||
+        context->uc_sigmask.__val[0] & BIT(SIGTRAP) || step_of(tid))
+        return;
+    s = claim_step(tid);
+    if (!s)
+        return;
+    s->open = *hit;
+    if (!arch_step(context, true))
+        atomic_store(&s->tid, 0);
 }
 
 static bool take_fault(const siginfo_t *info, ucontext_t *context)
@@ -111,25 +150,23 @@ static bool take_fault(const siginfo_t *info, ucontext_t *context)
         return false;
     if (!guard_fault(address, &hit))
         return is_late(address, at.pc);
-    mine.pc = 0;
-    if (hit.place == GUARDS)
-        return true;
-    told(&hit, address, at);
-    if (hit.since < STEPS && !mine.steps && guard_check_steps() &&
-        !(context->uc_sigmask.__val[0] & BIT(SIGTRAP)) && arch_step(context, true)) {
-        mine.open = hit;
-        mine.steps = true;
+    atomic_store(&late_pc, 0);
+    if (hit.place < GUARDS) {
+        told(&hit, address, at);
+        step_over(&hit, context);
     }
     return true;
 }
 
 static bool take_step(const siginfo_t *info, ucontext_t *context)
 {
-    if (!mine.steps || info->si_code != TRAP_TRACE)
+    struct step *s = info->si_code == TRAP_TRACE ? step_of(sys_tid()) : NULL;
+
+    if (!s)
         return false;
-    mine.steps = false;
     arch_step(context, false);
-    guard_close_page(&mine.open);
+    guard_close_page(&s->open);
+    atomic_store(&s->tid, 0);
     return true;
 }
 

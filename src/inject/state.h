@@ -182,6 +182,10 @@ struct thread {            /* private memory, most of it never touched */
     bool labels_untold; /* the collector knows others */
     bool has_codes;     /* any of `codes` and `lines` */
     struct launch launches[THREAD_LAUNCHES];
+    struct { /* where it last wrote to memory that is watched, see watching.c */
+        uintptr_t page, pc, sp;
+        unsigned int place;
+    } wrote;
     struct glimpse glimpse;
 };
 

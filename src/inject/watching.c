@@ -81,31 +81,35 @@ static void tell(void *context, enum watched_kind kind, uint64_t number, const s
 
 /* ---- writes ---- */
 
-static __thread struct {
-    struct guard_hit hit;
-    uintptr_t pc, sp;
-} last __attribute__((tls_model("initial-exec"))); /* that this thread was met at */
-
 /* Of a loop that goes on from page to page only the last one stays open. */
-static bool is_next(const struct guard_hit *hit, struct caller at)
+static bool is_next(const struct thread *t, const struct guard_hit *hit, struct caller at)
 {
-    return at.sp == last.sp && hit->place == last.hit.place &&
-           (hit->page == last.hit.page + ARCH_PAGE_MOST ||
-            hit->page + ARCH_PAGE_MOST == last.hit.page);
+    return at.sp == t->wrote.sp && hit->place == t->wrote.place &&
+           (hit->page == t->wrote.page + ARCH_PAGE_MOST ||
+            hit->page + ARCH_PAGE_MOST == t->wrote.page);
+}
+
+/* Is its stack that of the write before, which was told? */
+static bool goes_on(struct thread *t, const struct guard_hit *hit, struct caller at)
+{
+    bool next = is_next(t, hit, at);
+    bool alike = next && hit->page > t->wrote.page && at.pc == t->wrote.pc && hit->since >= ALIKE;
+
+    if (next)
+        guard_close_page(&(struct guard_hit){t->wrote.place, t->wrote.page, 0});
+    t->wrote.page = hit->page;
+    t->wrote.pc = at.pc;
+    t->wrote.sp = at.sp;
+    t->wrote.place = hit->place;
+    return alike;
 }
 
 static void on_fault(const struct guard_hit *hit, uintptr_t address, struct caller at)
 {
     struct told w = {WATCHED_WRITTEN, 0, address, NULL, true, true};
-    bool next = is_next(hit, at);
 
-    if (next)
-        guard_close_page(&last.hit);
-    if (next && hit->page > last.hit.page && at.pc == last.pc && hit->since >= ALIKE)
-        w.stacked = false; /* it was told */
-    last.hit = *hit;
-    last.pc = at.pc;
-    last.sp = at.sp;
+    if (local.thread)
+        w.stacked = !goes_on(local.thread, hit, at);
     if (watched_count(hit->place))
         put(&w, at);
 }

@@ -4,27 +4,28 @@
 #define WITHIN                                                                                     \
     64 /* rows before the last one that a write may belong to: of so many threads at once */
 
-static const char *function_of(const struct frames *f, uint64_t stack)
+static const struct frames_name *name_of(const struct frames *f, uint64_t stack)
 {
     const struct frames_name *n = f->frames[f->stacks[stack].frame].names;
 
     while (n && n->next)
         n = n->next; /* what is inlined there is of no interest */
-    return n ? n->function : NULL;
+    return n;
 }
 
 /* Texts are kept once each. */
 static bool is_same_code(const struct frames *f, uint64_t a, uint64_t b)
 {
-    const char *function;
+    const struct frames_name *x, *y;
 
     if (a == b)
         return true;
     if (!a || !b || a > f->stack_count || b > f->stack_count ||
         f->stacks[a].parent != f->stacks[b].parent || f->stacks[a].cut || f->stacks[b].cut)
         return false;
-    function = function_of(f, a);
-    return function && function == function_of(f, b);
+    x = name_of(f, a);
+    y = name_of(f, b);
+    return x && y && x->function && x->function == y->function && x->line == y->line;
 }
 
 static struct watch_write *row_of(const struct watches *w, const struct frames *f, size_t count,

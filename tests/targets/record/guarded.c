@@ -9,6 +9,8 @@
  *   guarded remap      memory that is freed, moved, unmapped and mapped anew while it is watched
  *   guarded die        ends by SIGSEGV
  *   guarded bad        what cannot be watched
+ *   guarded plain      nothing of the kernel's is changed before the first watch
+ *   guarded long       writes for two seconds, and prints what it has then
  */
 #include "tidemark.h"
 
@@ -29,6 +31,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -486,14 +489,70 @@ static int die(void)
     return 0;
 }
 
+/* ---- nobody watches; and the recorder may die ---- */
+
+struct kernel_action { /* of the system call itself */
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    unsigned long mask;
+};
+
+static void *kernels_handler(int number)
+{
+    struct kernel_action a = {0};
+
+    MUST(syscall(SYS_rt_sigaction, number, NULL, &a, 8) == 0);
+    return a.handler;
+}
+
+static int plain(void)
+{
+    block = memory();
+    tidemark_mark("before", 0);
+    MUST(!kernels_handler(SIGSEGV) && !kernels_handler(SIGTRAP));
+    tidemark_watch_how(block, BYTES, "looks", TIDEMARK_WATCH_LOOKS);
+    MUST(!kernels_handler(SIGSEGV) && !kernels_handler(SIGTRAP));
+    if (tidemark_recorder()) {
+        tidemark_watch(block, BYTES, "guarded");
+        MUST(kernels_handler(SIGSEGV) && kernels_handler(SIGTRAP));
+    }
+    return 0;
+}
+
+static int long_run(void)
+{
+    struct timespec from, now;
+    unsigned int sum = 0, rounds = 0;
+
+    block = memory();
+    tidemark_watch(block, BYTES, "block");
+    puts("begun");
+    fflush(stdout);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do {
+        for (unsigned int i = 0; i < BYTES; i += 1000)
+            block[i]++;
+        tidemark_mark("round", rounds++);
+        free(malloc(100000));
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - from.tv_sec < 3);
+    MUST(read(file_of(), block, 5000) == 5000);
+    memset(block, 0, 5000);
+    for (unsigned int i = 5000; i < BYTES; i += 1000)
+        sum += block[i] == (unsigned char)rounds;
+    printf("%u\n", sum);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*run)(void);
-    } all[] = {{"reads", reads},   {"handler", handler}, {"trap", trap},
-               {"masked", masked}, {"threads", threads}, {"fork", children},
-               {"remap", remap},   {"die", die},         {"bad", bad}};
+    } all[] = {{"reads", reads},     {"handler", handler}, {"trap", trap},    {"masked", masked},
+               {"threads", threads}, {"fork", children},   {"remap", remap},  {"die", die},
+               {"bad", bad},         {"plain", plain},     {"long", long_run}};
 
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++)
         if (strcmp(argv[1], all[i].name) == 0)
