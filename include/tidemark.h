@@ -39,6 +39,7 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*unwatch)(const void *block);
     void (*start)(void); /* from version 5 */
     void (*stop)(void);
+    void (*watch_how)(const void *block, size_t bytes, const char *name, unsigned int how);
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -218,16 +219,41 @@ static inline void tidemark_access(const void *block, size_t bytes, unsigned int
         api->access(block, bytes, kind, by);
 }
 
-/* Watch the content of memory: from now on it is looked at where spans begin and end, at steps and marks of
- * any thread, and `tidemark report FILE watch` tells between which of them it has changed. Each look
- * reads all of it. At most 64 blocks; end it before the memory is used for something else.
+/* Watch memory: `tidemark report FILE watch` tells who has written to it, the first time and every time:
+ * the function, the line and the byte. Pages that lie wholly in it are kept from being written to, and a
+ * write is met by a fault, which the program does not see; a page stays open for a moment after that, so that
+ * of many writes to one page not all are told. Besides, all of it is looked at where spans begin and end, at
+ * steps and marks of any thread, and it is told between which of them it has changed; this is all for memory
+ * that has no whole page, on stacks, and where the report says why.
+ *
+ * At most 64 blocks; what is watched twice from one address begins anew. End it before the memory is used for
+ * something else: free, realloc, munmap and mremap end it as well. A forked child watches nothing.
+ *
+ * The kernel cannot write into such a page. Calls of libc that let it (read, recv, fread, ioctl ...) and
+ * syscall() are known, and the page is open for them; a program that makes them by instructions of its own, or
+ * has asked dlsym for them before the first watch, shall ask for TIDEMARK_WATCH_LOOKS, as they fail else.
  */
+enum tidemark_watch_how {
+    TIDEMARK_WATCH_LOOKS = 1 /* only look at it: nothing is kept from being written to */
+};
+
 static inline void tidemark_watch(const void *block, size_t bytes, const char *name)
 {
     const struct tidemark_api *api = tidemark_recorder();
 
     if (api && api->version >= 4)
         api->watch(block, bytes, name);
+}
+
+static inline void tidemark_watch_how(const void *block, size_t bytes, const char *name,
+                                      unsigned int how)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 5)
+        api->watch_how(block, bytes, name, how);
+    else if (api && api->version >= 4)
+        api->watch(block, bytes, name); /* which looks */
 }
 
 static inline void tidemark_unwatch(const void *block)

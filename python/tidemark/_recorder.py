@@ -36,6 +36,12 @@ class Api(ctypes.Structure):
         ("unwatch", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
         ("start", ctypes.CFUNCTYPE(None)),
         ("stop", ctypes.CFUNCTYPE(None)),
+        (
+            "watch_how",
+            ctypes.CFUNCTYPE(
+                None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint
+            ),
+        ),
     ]
 
 

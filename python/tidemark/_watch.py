@@ -4,25 +4,29 @@ import ctypes
 
 from . import _recorder
 
+LOOKS = 1  # include/tidemark.h
+
 
 class watch:
-    """From now on, tell when the content of a tensor or of a buffer changes, and after what.
+    """From now on, tell who writes to a tensor or to a buffer, and when its content has changed.
 
     tidemark.watch(tensor, "weights")          until stop(), or the end
     with tidemark.watch(array, "table"): ...   until the end of the block
 
-    It is looked at where regions begin and end, at steps and marks: `tidemark report FILE watch` tells the
-    first change and all others. What is watched is kept alive meanwhile.
+    `tidemark report FILE watch` tells every write to its whole pages (operator, line, byte), as long as they
+    are kept from being written to; besides, it is looked at where regions begin and end, at steps and marks.
+    `looks_only` leaves its pages alone: see include/tidemark.h. What is watched is kept alive meanwhile.
     """
 
     __slots__ = ("_address", "_object")
 
-    def __init__(self, value, name):
+    def __init__(self, value, name, looks_only=False):
         self._address = None
         if not _recorder.api:
             return
         self._address, size, self._object = _memory_of(value)
-        _recorder.api.watch(self._address, size, _recorder.text(name))
+        how = LOOKS if looks_only else 0
+        _recorder.api.watch_how(self._address, size, _recorder.text(name), how)
 
     def stop(self):
         """Watch it no longer."""

@@ -17,6 +17,35 @@ long arch_interrupted_result(const ucontext_t *at)
     return (long)at->uc_mcontext.regs[0];
 }
 
+#define ESR_MAGIC 0x45535201u
+#define ESR_WRITES 0x40u
+
+/* The kernel says why in one of the records that follow the registers. */
+bool arch_fault_writes(const ucontext_t *at)
+{
+    const unsigned char *reserved = at->uc_mcontext.__reserved;
+    uint32_t head[2]; /* what it is, and its bytes */
+    uint64_t esr;
+
+    for (size_t i = 0; i + 16 <= sizeof(at->uc_mcontext.__reserved); i += head[1]) {
+        memcpy(head, reserved + i, sizeof(head));
+        if (head[0] == ESR_MAGIC) {
+            memcpy(&esr, reserved + i + sizeof(head), sizeof(esr));
+            return esr & ESR_WRITES;
+        }
+        if (!head[0] || head[1] < sizeof(head))
+            break;
+    }
+    return false;
+}
+
+/* Only a debugger can have that here. */
+bool arch_step(ucontext_t *at, bool on)
+{
+    (void)at, (void)on;
+    return false;
+}
+
 static uint32_t word_at(const void *code)
 {
     uint32_t word;

@@ -20,6 +20,8 @@
  * An interrupted thread
  *   arch_interrupted()         where a signal has met it
  *   arch_interrupted_result()  what the system call just left has returned, if it has left one
+ *   arch_fault_writes()        whether it wanted to write where it was not allowed to
+ *   arch_step()                let it trap after one instruction, or no longer
  * Code
  *   ARCH_SYSTEM_CALL_BYTES, arch_is_system_call()   the instruction
  *   arch_may_exec()            code that may start a program by itself
@@ -52,6 +54,12 @@ struct caller arch_interrupted(const ucontext_t *at);
 
 /* What is where a system call leaves its result. */
 long arch_interrupted_result(const ucontext_t *at);
+
+/* Of a fault's handler: was it a write? */
+bool arch_fault_writes(const ucontext_t *at);
+
+/* From a handler: the thread traps after its next instruction, or no longer. False: it cannot. */
+bool arch_step(ucontext_t *at, bool on);
 
 /* Is the instruction here a system call? ARCH_SYSTEM_CALL_BYTES are read. */
 bool arch_is_system_call(const void *code);

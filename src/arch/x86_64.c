@@ -4,6 +4,8 @@
 #include <emmintrin.h>
 #include <string.h>
 
+#define FAULT_WRITES 2 /* of the page fault's error code */
+#define FLAG_TRAP 0x100
 #define NUMBER_WITHIN 36u /* bytes before a system call in which its number is set, mostly */
 
 struct caller arch_interrupted(const ucontext_t *at)
@@ -16,6 +18,19 @@ struct caller arch_interrupted(const ucontext_t *at)
 long arch_interrupted_result(const ucontext_t *at)
 {
     return (long)at->uc_mcontext.gregs[REG_RAX];
+}
+
+bool arch_fault_writes(const ucontext_t *at)
+{
+    return at->uc_mcontext.gregs[REG_ERR] & FAULT_WRITES;
+}
+
+bool arch_step(ucontext_t *at, bool on)
+{
+    greg_t *flags = &at->uc_mcontext.gregs[REG_EFL];
+
+    *flags = on ? *flags | FLAG_TRAP : *flags & ~(greg_t)FLAG_TRAP;
+    return true;
 }
 
 bool arch_is_system_call(const void *code)

@@ -161,6 +161,9 @@ static bool take_watch(struct absorb *a, struct absorb_ring *r, const uint64_t *
     if (fields.watch_kind == TRACE_WATCH_CHANGED) {
         fields.stack = stackmap_stack(&r->process->stacks, (uint32_t)fields.bytes);
         fields.bytes = 0;
+    } else if (fields.watch_kind == TRACE_WATCH_WRITTEN) {
+        fields.stack = stackmap_stack(&r->process->stacks, (uint32_t)fields.bytes);
+        fields.bytes >>= 32;
     }
     put_record(a, TRACE_WATCH, r->tick, &fields, 6);
     return true;

@@ -9,6 +9,7 @@
  * syscall() is as it is in libc: no frame of ours on the stack, since its caller may come back from
  * the kernel on another one (clone).
  */
+#include "inject/confine.h"
 #include "inject/cpu.h"
 #include "inject/real.h"
 #include "inject/record.h"
@@ -88,8 +89,6 @@ long confine_exec(long number, const char *path, char *const *argv, char *const 
 long confine_exec_at(long number, int fd, const char *path, char *const *argv,
                      char *const *environment, int flags) __attribute__((visibility("hidden")));
 long confine_early(long number, long a, long b, long c, long d, long e, long f);
-extern long (*confine_next)(long, long, long, long, long, long, long)
-    __attribute__((visibility("hidden")));
 
 long confine_seccomp(long number, long operation, long flags, void *filter)
 {
@@ -123,11 +122,11 @@ long confine_early(long number, long a, long b, long c, long d, long e, long f)
     return real_now()->syscall(number, a, b, c, d, e, f);
 }
 
-long (*confine_next)(long, long, long, long, long, long, long) = confine_early;
+system_call_function *confine_next = confine_early;
 
 __attribute__((constructor)) static void start(void)
 {
-    confine_next = (long (*)(long, long, long, long, long, long, long))real_now()->syscall;
+    confine_next = (system_call_function *)real_now()->syscall;
 }
 
 ARCH_DIVERT_SYSCALL(confine_seccomp, confine_exec, confine_exec_at, confine_next);

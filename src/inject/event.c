@@ -2,6 +2,7 @@
 #include "inject/event.h"
 
 #include "inject/buffer.h"
+#include "inject/guard.h"
 #include "inject/process.h"
 #include "inject/python.h"
 #include "inject/record.h"
@@ -44,6 +45,8 @@ static void look_elsewhere(void)
 
     if (function)
         function();
+    if (guard_any())
+        guard_now_and_then();
 }
 
 static void tell_limit(struct thread *t, uint64_t bytes, const char *library)

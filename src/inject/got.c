@@ -10,6 +10,8 @@
 #include "inject/copies.h"
 #include "inject/device_files.h"
 #include "inject/elf.h"
+#include "inject/guard.h"
+#include "inject/guard_calls.h"
 #include "inject/namespaces.h"
 #include "inject/objects.h"
 #include "inject/operators.h"
@@ -110,7 +112,7 @@ static const struct got_hook hooks[] = {
 #undef HOOK
 #undef LIBC
 _Static_assert(HOOKS <= SPACE_HOOKS_MOST &&
-                   COPIES_HOOKS + OPERATORS + DEVICES_HOOKS < SPACE_HOOKS_MOST,
+                   COPIES_HOOKS + OPERATORS + DEVICES_HOOKS + GUARD_CALLS_MOST < SPACE_HOOKS_MOST,
                "a namespace has room for all");
 
 /* Not the loader's own answer but ours, as it would be had we been there first. */
@@ -136,12 +138,22 @@ static OUTLINE void *look_up_device(void *handle, const char *name)
     return (void *)devices_ours((uintptr_t)found);
 }
 
+/* Of libc, while memory is guarded. */
+static OUTLINE void *look_up_guarded(void *handle, const char *name)
+{
+    void *found = devices_there() ? look_up_device(handle, name) : real.dlsym(handle, name);
+
+    return (void *)guard_calls_ours((uintptr_t)found);
+}
+
 /* For programs that we are not preloaded into, and such whose copies are recorded or that use a device: they look a function up once a library is there. The
  * answer may depend on who asks; then this is a jump.
  */
 static void *look_up(void *handle, const char *name)
 {
     got_catch_up();
+    if (guard_any() && handle != RTLD_NEXT)
+        return look_up_guarded(handle, name);
     if (devices_there() && (handle != RTLD_DEFAULT || devices_know(name)) && handle != RTLD_NEXT)
         return look_up_device(handle, name);
     if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !got_taken_over())
@@ -154,8 +166,9 @@ static struct objects {
     size_t count;
 } noted, seen;
 static struct space space;
-/* Copies, the operators of an allocator, devices, and dlsym for what is loaded later. */
-static struct got_hook copying_hooks[COPIES_HOOKS + OPERATORS + DEVICES_HOOKS + 1];
+/* Copies, the operators of an allocator, devices, calls that write into guarded memory, and dlsym for what is loaded later. */
+static struct got_hook
+    copying_hooks[COPIES_HOOKS + OPERATORS + DEVICES_HOOKS + GUARD_CALLS_MOST + 1];
 static struct space copying; /* what else is of interest in the first */
 /* 1 + process.forks while a thread looks: what a child inherits says nothing of its own threads. */
 static _Atomic uint32_t looking;
@@ -326,6 +339,8 @@ static bool find_more(void)
     devices_came();
     for (size_t i = 0; devices_hook(i, &hook, &function); i++)
         also(&hook, function);
+    for (size_t i = 0; guard_calls_hook(i, &hook, &function); i++)
+        also(&hook, function);
     if (copying.count)
         also(&(struct got_hook){.name = "dlsym", .ours = (uintptr_t)look_up},
              (uintptr_t)real.dlsym);
@@ -354,7 +369,7 @@ void got_more(void)
         look();
 }
 
-void got_devices(void)
+void got_anew(void)
 {
     atomic_store(&anew, true);
     got_unloaded(); /* all objects are looked at once more */

@@ -10,6 +10,7 @@
 #include "inject/event.h"
 #include "inject/failed.h"
 #include "inject/real.h"
+#include "inject/watching.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -56,8 +57,10 @@ EXPORT void *calloc(size_t n, size_t size)
 
 static OUTLINE void free_recorded(void *p)
 {
-    if (p)
+    if (p) {
+        watching_freed(p, 0, CALLER());
         event_free(p, RING_BY_MALLOC, CALLER().sp);
+    }
     real.free(p);
 }
 
@@ -102,8 +105,11 @@ static inline void *after_realloc(void *old, void *p, size_t size, bool freed, s
 
 static OUTLINE void *realloc_recorded(void *old, size_t size)
 {
-    bool freed = old && event_move(old, size, RING_BY_REALLOC, CALLER().sp);
+    bool freed;
 
+    if (old)
+        watching_freed(old, 0, CALLER());
+    freed = old && event_move(old, size, RING_BY_REALLOC, CALLER().sp);
     return after_realloc(old, real.realloc(old, size), size, freed, CALLER());
 }
 

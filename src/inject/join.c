@@ -10,6 +10,7 @@
 #include "inject/python.h"
 #include "inject/record.h"
 #include "inject/sys.h"
+#include "inject/watching.h"
 #include "tidemark.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ static void leave(void)
     int kept = errno;
 
     process_leave();
+    watching_leave();
     cpu_leave();
     got_give_back();
     errno = kept;

@@ -82,7 +82,7 @@ static OUTLINE void *open_and_look(const char *file, int flags)
     if (handle && of_interest(flags))
         got_loaded(bound_elsewhere(flags));
     if (handle && process_recorded() && devices_came())
-        got_devices();
+        got_anew();
     if (handle && frameworks_came())
         event_limit_fell();
     return handle;

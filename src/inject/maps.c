@@ -17,6 +17,7 @@
 #include "inject/record.h"
 #include "inject/sys.h"
 #include "inject/unwind.h"
+#include "inject/watching.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -186,7 +187,11 @@ static void mapped(const void *p, size_t length, int protection, struct what wha
 
 EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
 {
-    void *p = real_now()->mmap(at, length, protection, flags, fd, offset);
+    void *p;
+
+    if (flags & MAP_FIXED)
+        watching_freed(at, length, CALLER());
+    p = real_now()->mmap(at, length, protection, flags, fd, offset);
 
     if (p != MAP_FAILED)
         mapped(p, length, protection, what_of(flags, fd), CALLER());
@@ -197,7 +202,11 @@ EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, of
 
 EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset)
 {
-    void *p = real_now()->mmap(at, length, protection, flags, fd, offset);
+    void *p;
+
+    if (flags & MAP_FIXED)
+        watching_freed(at, length, CALLER());
+    p = real_now()->mmap(at, length, protection, flags, fd, offset);
 
     if (p != MAP_FAILED)
         mapped(p, length, protection, what_of(flags, fd), CALLER());
@@ -210,6 +219,7 @@ EXPORT int munmap(void *at, size_t length)
 {
     int result;
 
+    watching_freed(at, length, CALLER());
     put_unmap(RING_UNMAP, at, length, CALLER().sp);
     result = real_now()->munmap(at, length);
     if (result)
@@ -219,9 +229,12 @@ EXPORT int munmap(void *at, size_t length)
 
 EXPORT int mprotect(void *at, size_t length, int protection)
 {
-    int result = real_now()->mprotect(at, length, protection);
     bool closes = !(protection & (PROT_READ | PROT_WRITE | PROT_EXEC));
+    int result;
 
+    if (guard_any())
+        guard_release((uintptr_t)at, length, GUARD_TAKEN);
+    result = real_now()->mprotect(at, length, protection);
     if (result || local.muted ||
         (!closes && !atomic_load_explicit(&closed_any, memory_order_relaxed)))
         return result;
@@ -245,6 +258,7 @@ EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
         at = va_arg(list, void *);
         va_end(list);
     }
+    watching_freed(old, old_length, CALLER());
     put_unmap(RING_UNMAP, old, old_length, CALLER().sp);
     p = real_now()->mremap(old, old_length, length, flags, at);
     if (p != MAP_FAILED)

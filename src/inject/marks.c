@@ -6,8 +6,7 @@
 #include "inject/ranges.h"
 #include "inject/record.h"
 #include "inject/sys.h"
-#include "inject/unwind.h"
-#include "inject/watched.h"
+#include "inject/watching.h"
 #include "inject/window.h"
 #include "tidemark.h"
 
@@ -30,7 +29,6 @@ struct said { /* a mark */
     uint64_t value, address;
     const char *text;
     size_t first, bytes; /* of the text: its first part, and all of it */
-    bool stacked;        /* its value gets the stack as well */
 };
 
 static void put_said(const struct said *s, struct caller c)
@@ -44,8 +42,6 @@ static void put_said(const struct said *s, struct caller c)
     local.quiet = 1;
     t = process_recorded() ? record_enter(c.sp) : NULL;
     if (t) {
-        if (s->stacked)
-            words[0] |= (uint64_t)unwind_stack(t, c.pc, c.sp, c.fp) << 4;
         if (t->labels_untold)
             context_tell(t);
         buffer_moment(t);
@@ -67,54 +63,26 @@ static void put_said(const struct said *s, struct caller c)
 static void put_text(enum ring_mark mark, uint64_t value, const char *text, size_t first,
                      size_t bytes, struct caller c)
 {
-    const struct said s = {mark, value, 0, text, first, bytes, false};
+    const struct said s = {mark, value, 0, text, first, bytes};
 
     put_said(&s, c);
 }
 
 /* ---- memory that is watched ---- */
 
-static void tell_watched(void *context, enum watched_kind kind, const struct watched *w)
-{
-    const struct caller *c = context;
-    size_t bytes = strnlen(w->name, WATCHED_NAME_MOST);
-    bool changed = kind == WATCHED_CHANGED;
-    const struct said s = {.mark = RING_MARK_WATCH,
-                           .value = (changed ? 0 : (uint64_t)w->bytes << 4) | kind,
-                           .address = w->address,
-                           .text = w->name,
-                           .first = bytes,
-                           .bytes = bytes,
-                           .stacked = changed};
-
-    put_said(&s, *c);
-}
-
-/* Before what the program says is told: what has changed belongs to what it was in until now. */
-static void look(struct caller c)
-{
-    if (unlikely(watched_any()))
-        watched_look(tell_watched, &c);
-}
-
 static void on_watch(const void *block, size_t bytes, const char *name)
 {
-    struct caller c = CALLER();
+    watching_begin(block, bytes, name, 0, CALLER());
+}
 
-    if (!watched_add(block, bytes, name, tell_watched, &c)) {
-        struct watched none = {(uintptr_t)block, bytes, 0, ""};
-
-        memcpy(none.name, name ? name : "", name ? strnlen(name, WATCHED_NAME_MOST - 1) : 0);
-        tell_watched(&c, WATCHED_GONE, &none);
-    }
+static void on_watch_how(const void *block, size_t bytes, const char *name, unsigned int how)
+{
+    watching_begin(block, bytes, name, how, CALLER());
 }
 
 static void on_unwatch(const void *block)
 {
-    struct caller c = CALLER();
-
-    look(c);
-    watched_remove(block, tell_watched, &c);
+    watching_end(block, CALLER());
 }
 
 /* ---- what is said ---- */
@@ -123,7 +91,7 @@ static void put(enum ring_mark mark, uint64_t value, const char *name, struct ca
 {
     size_t bytes = name ? strnlen(name, RING_TEXT_MOST) : 0;
 
-    look(c);
+    watching_look(c);
     put_text(mark, value, name, bytes, bytes, c);
 }
 
@@ -299,6 +267,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .unwatch = on_unwatch,
     .start = on_start,
     .stop = on_stop,
+    .watch_how = on_watch_how,
 };
 
 /* The same for ourselves: no name to be looked up when the library is loaded. */

@@ -2,6 +2,7 @@
 #include "inject/restart.h"
 
 #include "inject/cpu.h"
+#include "inject/faults.h"
 #include "inject/real.h"
 #include "inject/state.h"
 #include "inject/sys.h"
@@ -119,10 +120,12 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
 {
     struct wait w = begin();
     struct timespec left;
+    sigset_t copy;
     int result;
 
     do
-        result = real_now()->ppoll(fds, count, rest(&w, time, &left), mask);
+        result = real_now()->ppoll(fds, count, rest(&w, time, &left),
+                                   faults_never_blocked(mask, &copy));
     while (failed_again(&w, result));
     return result;
 }
@@ -132,10 +135,12 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *
 {
     struct wait w = begin();
     struct timespec left;
+    sigset_t copy;
     int result;
 
     do
-        result = real_now()->ppoll_chk(fds, count, rest(&w, time, &left), mask, room);
+        result = real_now()->ppoll_chk(fds, count, rest(&w, time, &left),
+                                       faults_never_blocked(mask, &copy), room);
     while (failed_again(&w, result));
     return result;
 }
@@ -157,10 +162,12 @@ EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *odd, const struct
 {
     struct wait w = begin();
     struct timespec left;
+    sigset_t copy;
     int result;
 
     do
-        result = real_now()->pselect(count, in, out, odd, rest(&w, time, &left), mask);
+        result = real_now()->pselect(count, in, out, odd, rest(&w, time, &left),
+                                     faults_never_blocked(mask, &copy));
     while (failed_again(&w, result));
     return result;
 }
@@ -311,10 +318,11 @@ EXPORT int pause(void)
 EXPORT int sigsuspend(const sigset_t *mask)
 {
     struct wait w = begin();
+    sigset_t copy;
     int result;
 
     do
-        result = real_now()->sigsuspend(mask);
+        result = real_now()->sigsuspend(faults_never_blocked(mask, &copy));
     while (failed_again(&w, result));
     return result;
 }

@@ -196,6 +196,11 @@ void sample_keep(const void *p, uint64_t bytes)
     mark(p, among, 1);
 }
 
+void sample_watch(const void *p)
+{
+    mark(p, 0, 1);
+}
+
 bool sample_forget(const void *p)
 {
     uint64_t value, bytes;

@@ -70,6 +70,8 @@ void sample_taken(const void *p, uint64_t bytes);
 bool sample_is_last(const void *p, uint64_t paid);
 
 void sample_keep(const void *p, uint64_t bytes); /* a sampled block lives */
+/* Its free takes the long way from now on, sampled or not. */
+void sample_watch(const void *p);
 /* It dies; false: it was not a sampled one. */
 bool sample_forget(const void *p);
 void sample_forget_all(void); /* a new recording knows none of them */

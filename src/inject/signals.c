@@ -5,6 +5,7 @@
  * program that names our signal among few others wants to use it: then it is the program's.
  */
 #include "inject/cpu.h"
+#include "inject/faults.h"
 #include "inject/real.h"
 #include "inject/sys.h"
 
@@ -36,8 +37,7 @@ static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
 
 /* `real` is pthread_sigmask or sigprocmask. local.masked: what the program believes of our signal.
  */
-static int set_mask(int (*change)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
-                    sigset_t *before)
+static int set_without_ours(mask_function *change, int how, const sigset_t *set, sigset_t *before)
 {
     sigset_t copy;
     int ours, result;
@@ -57,6 +57,24 @@ static int set_mask(int (*change)(int, const sigset_t *, sigset_t *), int how, c
     if (set)
         local.masked = how == SIG_SETMASK ? named : how == SIG_BLOCK ? was || named : was && !named;
     return 0;
+}
+
+static int set_mask(mask_function *change, int how, const sigset_t *set, sigset_t *before)
+{
+    sigset_t copy, asked = {{0}};
+    int result;
+
+    if (!faults_any())
+        return set_without_ours(change, how, set, before);
+    if (set)
+        asked = *set; /* it may be where the answer goes */
+    result = set_without_ours(change, how,
+                              how == SIG_UNBLOCK ? set : faults_never_blocked(set, &copy), before);
+    if (!result && before)
+        faults_show(before);
+    if (!result && set)
+        faults_believe(how, &asked);
+    return result;
 }
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
@@ -79,13 +97,26 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         }
         cpu_yield();
     }
+    if (faults_any())
+        return faults_action(number, action, before);
     return real_now()->sigaction(number, action, before);
+}
+
+/* signal(2) for a signal that we have in our hands. */
+static sighandler_t set_handler(int number, sighandler_t handler, int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, before;
+
+    faults_action(number, &action, &before);
+    return before.sa_handler;
 }
 
 EXPORT sighandler_t signal(int number, sighandler_t handler)
 {
     if (number && number == cpu_signal())
         cpu_yield();
+    if (faults_is_ours(number))
+        return set_handler(number, handler, SA_RESTART);
     return real_now()->signal(number, handler);
 }
 
@@ -94,6 +125,8 @@ EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
     if (number && number == cpu_signal())
         cpu_yield();
+    if (faults_is_ours(number))
+        return set_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
     return real_now()->sysv_signal(number, handler);
 }
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPACE_HOOKS_MOST 256
+#define SPACE_HOOKS_MOST 512
 
 struct space { /* a namespace while it is looked at */
     const struct got_hook *hooks;

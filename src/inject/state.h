@@ -182,6 +182,10 @@ struct thread {            /* private memory, most of it never touched */
     bool labels_untold; /* the collector knows others */
     bool has_codes;     /* any of `codes` and `lines` */
     struct launch launches[THREAD_LAUNCHES];
+    struct { /* where it last wrote to memory that is watched, see watching.c */
+        uintptr_t page, pc, sp;
+        unsigned int place;
+    } wrote;
     struct glimpse glimpse;
 };
 
@@ -213,6 +217,7 @@ struct local { /* TLS */
     uint8_t masked; /* the program believes that it has blocked our signal */
     uint8_t cut;    /* a sample has ended a wait of the thread, see restart.h */
     uint8_t ranges; /* that are open, see ranges.h; no more than 255 are told apart */
+    uint8_t faults; /* the program believes that it has blocked SIGSEGV (1), SIGTRAP (2) */
     uint8_t device; /* a vendor's library is at work: it calls itself, and not the program it */
 
     uint32_t refused;          /* the recording in which it could not have a ring; 0: none */

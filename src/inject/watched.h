@@ -1,35 +1,58 @@
-/* watched - memory whose content is watched: it is looked at whenever the program says something (a region begins or
- * ends, a step, a mark), and what has changed since the look before is told. Its bytes are never kept, only a hash.
+/* watched - memory whose content is watched. Its whole pages are guarded (guard.h), so that each write to them is
+ * told with who made it; and it is looked at whenever the program says something (a region begins or ends, a
+ * step, a mark), and what has changed since the look before is told. Its bytes are never kept, only hashes:
+ * one of what is guarded, which need not be read while nobody has written there, and one of the rest.
  */
 #ifndef INJECT_WATCHED_H
 #define INJECT_WATCHED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "inject/guard.h"
 
-#define WATCHED_MOST 64u
+#define WATCHED_MOST GUARDS
 #define WATCHED_NAME_MOST 64u
+#define WATCHED_WRITES 10000u /* of one block, that are told one by one */
 
-enum watched_kind { WATCHED_BEGAN = 1, WATCHED_CHANGED, WATCHED_ENDED, WATCHED_GONE };
+/* As in a trace: enum trace_watch_kind. */
+enum watched_kind {
+    WATCHED_BEGAN = 1,
+    WATCHED_CHANGED,
+    WATCHED_ENDED,
+    WATCHED_GONE,    /* it cannot be read */
+    WATCHED_WRITTEN, /* told by watching.c */
+    WATCHED_LOOKED,  /* number: enum guard_refusal, why it is looked at alone */
+    WATCHED_UNTOLD,  /* number: of writes that were not told one by one */
+    WATCHED_FREED,   /* the program has given it back */
+    WATCHED_NO_ROOM, /* too many are watched */
+};
 
 struct watched {
     uintptr_t address; /* 0: free */
     size_t bytes;
-    uint64_t hash;
+    uintptr_t low, high;   /* pages that are guarded, or were at first */
+    uint64_t inner, outer; /* hashes of these and of the rest */
     char name[WATCHED_NAME_MOST];
 };
 
 /* Tells what happened to one. */
-typedef void watched_tell(void *context, enum watched_kind kind, const struct watched *w);
+typedef void watched_tell(void *context, enum watched_kind kind, uint64_t number,
+                          const struct watched *w);
 
 /* Is there any? */
 bool watched_any(void);
-/* False: there is no room, or it cannot be read. */
-bool watched_add(const void *block, size_t bytes, const char *name, watched_tell *tell,
-                 void *context);
+/* False: there is no room, or it cannot be read, which is told. */
+bool watched_add(const void *block, size_t bytes, const char *name, bool guarded,
+                 watched_tell *tell, void *context);
 void watched_remove(const void *block, watched_tell *tell, void *context);
 /* Look at all of them; a thread that meets another at it leaves it to that. */
 void watched_look(watched_tell *tell, void *context);
+/* The program is about to give this memory back. */
+void watched_freed(const void *block, size_t bytes, watched_tell *tell, void *context);
+
+/* What is watched of this memory: the part from *address on, its bytes. 0: nothing. */
+size_t watched_part(uintptr_t *address, size_t bytes);
+/* One more write to it: shall it be told? */
+bool watched_count(unsigned int place);
+/* The place of what is watched there; WATCHED_MOST: nothing is. */
+unsigned int watched_place(uintptr_t address);
 
 #endif

@@ -179,3 +179,51 @@ bool op_rules_is_joining(const char *op)
 
     return begins_with_one(op, joining, COUNT(joining));
 }
+
+/* Its overload follows the name after a `_`, so that add_.Tensor is add__Tensor. */
+static bool is_in_place(const char *op)
+{
+    size_t length = strlen(op);
+    const char *name = op + strspn(op, "_");
+
+    if (strncmp(op, "__", 2) == 0 && strstr(name, "__"))
+        return name[0] == 'i' && name[1] != 'n'; /* __iand__, but __and__ and such do not */
+    return strstr(name, "__") || (length && op[length - 1] == '_');
+}
+
+/* What an `out` overload is called, or those that give each result a name of its own. */
+static bool has_out(const char *op)
+{
+    static const char *const ends[] = {"_out", "_grad_input", "_values", "_max_values",
+                                       "_out_mode"};
+    size_t length = strlen(op);
+
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        size_t bytes = strlen(ends[i]);
+
+        if (length > bytes && strcmp(op + length - bytes, ends[i]) == 0)
+            return true;
+    }
+    return strstr(op, "_out_") != NULL;
+}
+
+/* Some write to statistics or states that their schema does not mark. */
+static bool breaks_the_rule(const char *op)
+{
+    static const char *const parts[] = {"batch_norm",    "instance_norm", "set_data",
+                                        "record_stream", "_rnn",          "fake_quantize"};
+
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (strstr(op, parts[i]))
+            return true;
+    return false;
+}
+
+enum op_writes op_rules_writes(const char *op)
+{
+    if (!op || !*op)
+        return OP_WRITES_UNKNOWN;
+    if (is_in_place(op) || has_out(op))
+        return OP_WRITES_DECLARED;
+    return breaks_the_rule(op) ? OP_WRITES_UNKNOWN : OP_WRITES_NOTHING;
+}

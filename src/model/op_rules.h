@@ -50,4 +50,10 @@ bool op_rules_is_blank(
 bool op_rules_is_copying(const char *op); /* one whose result has the contents of others */
 bool op_rules_is_joining(const char *op);
 
+/* Does the schema of an operator declare that it writes to one of its arguments? By its name, as PyTorch's rule is:
+ * add_ and __iadd__ do, and what has an `out`; operators that break the rule are not known.
+ */
+enum op_writes { OP_WRITES_UNKNOWN, OP_WRITES_DECLARED, OP_WRITES_NOTHING };
+enum op_writes op_rules_writes(const char *op);
+
 #endif

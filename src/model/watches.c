@@ -7,6 +7,8 @@
 
 #define CHANGES_MOST ((size_t)1 << 20)
 #define REGIONS_MOST 4096
+#define AT_ONCE_NS 100000u
+#define ALIKE_WITHIN 64 /* rows before the last one that a write may go on with */
 #define WRITES_MOST 256 /* that are told between two looks; older ones are forgotten */
 
 struct watch_region {
@@ -17,7 +19,7 @@ struct watch_process {
     uint64_t number;
     bool all; /* it tells all accesses */
     enum watch_since since;
-    uint64_t since_name;
+    uint64_t since_name, said;
     struct {
         uint64_t start, end;
     } writes[WRITES_MOST]; /* since the look before */
@@ -50,6 +52,7 @@ static void say(struct watches *w, uint64_t thread, enum watch_since since, uint
         return;
     p->since = since;
     p->since_name = name;
+    p->said++;
     p->write_count = 0;
 }
 
@@ -100,11 +103,25 @@ static void take_access(struct watches *w, const struct trace_access *a)
 
 /* ---- what is watched ---- */
 
+static bool is_open(const struct watch_block *b, uint64_t process)
+{
+    return b->process == process && b->to_ns == UINT64_MAX;
+}
+
 static struct watch_block *block_of(struct watches *w, uint64_t process, uint64_t address)
 {
     for (size_t i = w->block_count; i-- > 0;)
-        if (w->blocks[i].process == process && w->blocks[i].address == address)
-            return w->blocks[i].to_ns == UINT64_MAX ? &w->blocks[i] : NULL;
+        if (is_open(&w->blocks[i], process) && w->blocks[i].address == address)
+            return &w->blocks[i];
+    return NULL;
+}
+
+/* The one that holds the byte: of two, that which was watched last. */
+static struct watch_block *block_around(struct watches *w, uint64_t process, uint64_t address)
+{
+    for (size_t i = w->block_count; i-- > 0;)
+        if (is_open(&w->blocks[i], process) && address - w->blocks[i].address < w->blocks[i].bytes)
+            return &w->blocks[i];
     return NULL;
 }
 
@@ -138,6 +155,86 @@ static void add_change(struct watches *w, const struct watch_process *p, struct 
                                                           .declared = declared(p, b)};
 }
 
+/* ---- writes ---- */
+
+bool watches_goes_on(const struct watch_write *row, const struct watch_write *next)
+{
+    return row->block == next->block && row->said == next->said && row->call == next->call &&
+           (next->from >= row->last || next->time_ns - row->until_ns < AT_ONCE_NS);
+}
+
+void watches_extend(struct watch_write *row, const struct watch_write *by)
+{
+    row->times += by->times;
+    row->from = row->from < by->from ? row->from : by->from;
+    row->to = row->to > by->to ? row->to : by->to;
+    row->last = by->last;
+    row->until_ns = by->until_ns;
+}
+
+static struct watch_write *row_before(struct watches *w, const struct watch_write *next)
+{
+    size_t until = w->write_count > ALIKE_WITHIN ? w->write_count - ALIKE_WITHIN : 0;
+
+    for (size_t i = w->write_count; i-- > until;)
+        if (w->writes[i].thread == next->thread)
+            return (w->writes[i].stack == next->stack || !next->stack) &&
+                           watches_goes_on(&w->writes[i], next)
+                     ? &w->writes[i]
+                     : NULL;
+    return NULL;
+}
+
+static void put_write(struct watches *w, struct watch_block *b, const struct watch_write *next)
+{
+    struct watch_write *r = row_before(w, next);
+
+    b->writes++;
+    if (r) {
+        watches_extend(r, next);
+        return;
+    }
+    if (w->write_count == CHANGES_MOST) {
+        w->left_out++;
+        return;
+    }
+    if (b->writes == 1)
+        b->first_write = w->write_count;
+    memory_fit(w->writes, w->write_room, w->write_count + 1);
+    w->writes[w->write_count++] = *next;
+}
+
+static void take_write(struct watches *w, const struct watch_process *p,
+                       const struct trace_event *ev)
+{
+    struct watch_block *b = block_around(w, p->number, ev->watch.address);
+    uint64_t offset, length;
+
+    if (!b)
+        return;
+    offset = ev->watch.address - b->address;
+    length = ev->watch.bytes ? ev->watch.bytes : 1;
+    length = length < b->bytes - offset ? length : b->bytes - offset;
+    put_write(w, b,
+              &(struct watch_write){.block = (size_t)(b - w->blocks),
+                                    .time_ns = ev->time_ns,
+                                    .thread = ev->watch.thread,
+                                    .stack = ev->watch.stack,
+                                    .from = offset,
+                                    .to = offset + length,
+                                    .times = 1,
+                                    .last = offset,
+                                    .until_ns = ev->time_ns,
+                                    .call = ev->watch.name,
+                                    .by = region_of(w, ev->watch.thread),
+                                    .since = p->since,
+                                    .since_name = p->since_name,
+                                    .said = p->said,
+                                    .declared = declared(p, b)});
+}
+
+/* ---- all of it ---- */
+
 static void add_block(struct watches *w, uint64_t process, const struct trace_event *ev)
 {
     bool began = ev->watch.watch_kind == TRACE_WATCH_BEGAN;
@@ -151,24 +248,48 @@ static void add_block(struct watches *w, uint64_t process, const struct trace_ev
                                                        .name = ev->watch.name,
                                                        .from_ns = ev->time_ns,
                                                        .to_ns = began ? UINT64_MAX : ev->time_ns,
-                                                       .gone = !began};
+                                                       .ended = began ? 0 : ev->watch.watch_kind};
+}
+
+static bool is_end(uint64_t kind)
+{
+    return kind == TRACE_WATCH_ENDED || kind == TRACE_WATCH_GONE || kind == TRACE_WATCH_FREED;
+}
+
+static void take_of_block(struct watches *w, const struct watch_process *p, struct watch_block *b,
+                          const struct trace_event *ev)
+{
+    uint64_t kind = ev->watch.watch_kind;
+
+    if (kind == TRACE_WATCH_CHANGED)
+        add_change(w, p, b, ev);
+    else if (kind == TRACE_WATCH_LOOKED)
+        b->why = ev->watch.bytes;
+    else if (kind == TRACE_WATCH_UNTOLD)
+        b->untold += ev->watch.bytes < UINT64_MAX - b->untold ? ev->watch.bytes : 0;
+    else if (kind == TRACE_WATCH_BEGAN || is_end(kind)) {
+        b->to_ns = ev->time_ns;
+        b->ended = kind == TRACE_WATCH_BEGAN ? TRACE_WATCH_ENDED : kind;
+    }
 }
 
 static void take_watch(struct watches *w, const struct trace_event *ev)
 {
     const struct watch_process *p = process_of(w, ev->watch.thread);
-    struct watch_block *b = p ? block_of(w, p->number, ev->watch.address) : NULL;
     uint64_t kind = ev->watch.watch_kind;
+    struct watch_block *b;
 
     if (!p)
         return;
-    if (b && kind == TRACE_WATCH_CHANGED) {
-        add_change(w, p, b, ev);
-    } else if (b) { /* it ends, or begins anew */
-        b->to_ns = ev->time_ns;
-        b->gone = kind == TRACE_WATCH_GONE;
+    if (kind == TRACE_WATCH_WRITTEN) {
+        take_write(w, p, ev);
+        return;
     }
-    if (kind == TRACE_WATCH_BEGAN || (!b && kind == TRACE_WATCH_GONE))
+    b = block_of(w, p->number, ev->watch.address);
+    if (b)
+        take_of_block(w, p, b, ev);
+    if (kind == TRACE_WATCH_BEGAN || kind == TRACE_WATCH_NO_ROOM ||
+        (!b && kind == TRACE_WATCH_GONE))
         add_block(w, p->number, ev);
 }
 
@@ -201,6 +322,7 @@ void watches_free(struct watches *w)
 {
     free(w->blocks);
     free(w->changes);
+    free(w->writes);
     free(w->processes);
     free(w->regions);
     intmap_free(&w->places);

@@ -1,4 +1,8 @@
-/* watches - memory whose content was watched (WATCH), and who changed it: a pure function over the records of a trace.
+/* watches - memory that was watched (WATCH), who wrote to it and who changed it: a pure function over the records of a
+ * trace.
+ *
+ * A write to a page that was kept from it has its thread, its stack and its byte. Those that a thread makes one after
+ * the other from one place are one row, unless the program has said something in between.
  *
  * A look finds that it has changed since the look before; both are where the program said something. So a change
  * belongs to the innermost region of the thread that looked, if one is open there, and happened after what was
@@ -16,9 +20,26 @@ enum watch_since { WATCH_SINCE_NOTHING, WATCH_SINCE_BEGIN, WATCH_SINCE_END, WATC
 struct watch_block {
     uint64_t process, address, bytes, name;
     uint64_t from_ns, to_ns; /* to_ns UINT64_MAX: to the end */
-    bool gone;               /* it could not be read any more */
+    uint64_t ended;          /* enum trace_watch_kind: how; 0: it did not */
+    uint64_t why; /* enum trace_watch_why: that it was only looked at, at last; 0: it was guarded */
     uint64_t changes;
-    size_t first; /* the place of the first one */
+    size_t first;            /* the place of the first one */
+    uint64_t writes, untold; /* that were met one by one; and more of them, that have no row */
+    size_t first_write;
+};
+
+struct watch_write { /* by one thread, from one place of the code */
+    size_t block;
+    uint64_t time_ns, thread, stack;
+    uint64_t from,
+        to; /* offsets: the first byte that was written to, and after the last one that is known */
+    uint64_t times;
+    uint64_t last, until_ns; /* the last one: its offset, and when */
+    uint64_t call;           /* by which the kernel wrote: its name; 0: the instruction did */
+    uint64_t by;
+    enum watch_since since;
+    uint64_t since_name, said; /* said: how often the program had said something */
+    enum watch_declared declared;
 };
 
 struct watch_change {
@@ -36,6 +57,8 @@ struct watches { /* zeroed but for its threads: empty */
     size_t block_count, block_room;
     struct watch_change *changes;
     size_t change_count, change_room;
+    struct watch_write *writes;
+    size_t write_count, write_room;
     struct watch_process *processes;
     size_t process_count, process_room;
     struct intmap places;         /* of processes: 1 + place */
@@ -43,6 +66,12 @@ struct watches { /* zeroed but for its threads: empty */
     size_t region_count, region_room;
     uint64_t left_out;
 };
+
+/* Is a write from the same place the next one of a row? One that goes on upwards is, and one that follows at
+ * once; else the code has come there again, which is another row.
+ */
+bool watches_goes_on(const struct watch_write *row, const struct watch_write *next);
+void watches_extend(struct watch_write *row, const struct watch_write *by);
 
 void watches_take(void *watches, const struct trace_event *ev);
 void watches_free(struct watches *w);

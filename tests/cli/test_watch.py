@@ -21,12 +21,12 @@ def watched(run, tmp_path):
     def call(*command):
         path = tmp_path / "t.tide"
         env = os.environ | {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = run("record", "-q", "-o", path, *command, env=env, timeout=600)
+        done = run("record", "-q", "--force", "-o", path, *command, env=env, timeout=600)
         assert done.returncode == 0, done.stderr
         done = run("report", path, "watch", "-f", "json")
         assert done.returncode == 0, done.stderr
-        tables = json.loads(done.stdout)["tables"]
-        return {row["name"]: row for row in tables["watched"]["rows"]}, tables["changes"]["rows"]
+        call.tables = json.loads(done.stdout)["tables"]
+        return {row["name"]: row for row in call.tables["watched"]["rows"]}, call.tables["changes"]["rows"]
 
     return call
 
@@ -67,7 +67,7 @@ def test_every_change_has_who_made_it(watched, build):
 def test_what_does_not_change_and_what_is_gone(watched, build):
     blocks, _ = watched(build / "tests" / "targets" / "record" / "watches")
     assert (blocks["second"]["changes"], blocks["second"]["ended"]) == (0, None)
-    assert (blocks["third"]["changes"], blocks["third"]["ended"]) == (0, "it could not be read")
+    assert (blocks["third"]["changes"], blocks["third"]["ended"]) == (0, "it was freed")
 
 
 BUFFERS = """
@@ -138,3 +138,193 @@ def test_an_operator_declares_what_it_writes(watched, tmp_path):
     script.write_text(TORCH, encoding="utf-8")
     _, changes = watched(torch_python(), script)
     assert [(c["by"], c["declared"]) for c in changes] == [("mul__Tensor", "yes"), ("behind its back", "no")]
+
+
+# ---- writes that are met where they are made ----
+
+def explained(tables, name):
+    """Every change of a block that is guarded as a whole has a write between the look before it and its own."""
+    before = 0
+    writes = [w["time"] for w in tables["writes"]["rows"] if w["name"] == name]
+    for change in (c for c in tables["changes"]["rows"] if c["name"] == name):
+        assert any(before <= time <= change["time"] for time in writes), change
+        before = change["time"]
+
+
+MODES = ["reads", "handler", "trap", "masked", "threads", "fork", "remap", "bad", "plain"]
+
+
+@pytest.mark.parametrize("options", [[], ["--exact"], ["--sample=64K"]], ids=["default", "exact", "sample"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_program_does_the_same_while_it_is_watched(run, build, tmp_path, mode, options):
+    program = build / "tests" / "targets" / "record" / "guarded"
+    alone = subprocess.run([program, mode], capture_output=True, timeout=120)
+    assert (alone.returncode, alone.stdout) == (0, b""), alone.stdout
+    done = run("record", "-q", *options, "-o", tmp_path / "t.tide", program, mode, timeout=120)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout
+
+
+def test_what_the_kernel_writes_is_told_with_the_call(watched, build):
+    blocks, _ = watched("--", build / "tests" / "targets" / "record" / "guarded", "reads")
+    rows = watched.tables["writes"]["rows"]
+    calls = [row["instruction"].split(", called in ")[0].removesuffix("64") for row in rows]
+    files = ["read", "pread", "readv", "preadv", "fread", "read", "readv"]
+    sockets = ["recv", "recvmsg", "recvmmsg", "recvfrom"]
+    assert calls[:11] == files + sockets
+    assert [calls[i] for i in range(11, len(calls)) if ", called" in rows[i]["instruction"]] == [
+        "process_vm_readv", "getrandom", "stat", "pipe", "ioctl"]
+    assert [(row["offset"], row["to"]) for row in rows[:3]] == [(90, 60090), (90, 60090), (90, 25090)]
+    assert blocks["block"]["looked_at_only"] is None
+    explained(watched.tables, "block")
+
+
+def test_each_write_has_its_instruction_and_its_byte(watched, build):
+    blocks, changes = watched("--", build / "tests" / "targets" / "record" / "guarded", "trap")
+    rows = watched.tables["writes"]["rows"]
+    assert [(row["offset"], row["to"], row["times"]) for row in rows] == [(i * 50, i * 50 + 1, 1) for i in range(100)]
+    assert {row["stack"][0]["function"] for row in rows} == {"trap"}
+    source = (ROOT / "tests/targets/record/guarded.c").read_text(encoding="utf-8").splitlines()
+    assert {source[row["stack"][0]["line"] - 1].strip() for row in rows} == {"block[i * 50]++;"}
+    assert (blocks["block"]["writes"], blocks["block"]["changes"], len(changes)) == (100, 100, 100)
+    assert blocks["block"]["first"] == rows[0]["time"]
+    explained(watched.tables, "block")
+
+
+def test_threads_and_children_and_masks(watched, build):
+    program = build / "tests" / "targets" / "record" / "guarded"
+    blocks, _ = watched("--", program, "threads")
+    rows = watched.tables["writes"]["rows"]
+    assert len({row["tid"] for row in rows}) > 1 and {row["stack"][0]["function"] for row in rows} == {"work"}
+    assert blocks["block"]["writes"] >= sum(row["times"] for row in rows) > 100
+    blocks, _ = watched("--", program, "fork")
+    assert [row["offset"] for row in watched.tables["writes"]["rows"]] == [0, 8192, 12288]  # of the parent alone
+    watched("--", program, "masked")
+    rows = watched.tables["writes"]["rows"]
+    assert [row["stack"][0]["function"] for row in rows][:4] == ["write_there"] * 3 + ["blocked"]
+
+
+def test_what_cannot_be_guarded_is_told_with_the_reason(watched, build):
+    program = build / "tests" / "targets" / "record" / "guarded"
+    blocks, _ = watched("--", program, "bad")
+    for name in ("nothing", "nowhere", "beyond", "empty"):
+        assert (blocks[name]["ended"], blocks[name]["writes"]) == ("it could not be read", None)
+    assert blocks["constant"]["looked_at_only"] == "it cannot be written"
+    assert (blocks["stack"]["looked_at_only"], blocks["stack"]["changes"]) == ("it is on a stack", 1)
+    assert blocks["looks"]["looked_at_only"] == "as asked for"
+    many = [row for row in watched.tables["watched"]["rows"] if row["name"] == "many"]
+    assert {row["looked_at_only"] for row in many} == {"no page lies wholly in it", None}
+    assert sum(row["ended"] == "not watched: 64 others were" for row in many) == 70 - (64 - 3)
+    blocks, _ = watched("--", program, "remap")
+    assert {name: row["ended"] for name, row in blocks.items()} == {
+        "unmapped": "it was freed", "moved": "it was freed", "grown": "it was freed", "freed": "it was freed", "closed": None}
+    assert "rights" in blocks["closed"]["looked_at_only"]
+
+
+def test_who_dies_of_a_fault_does_so(run, build, tmp_path):
+    path = tmp_path / "t.tide"
+    done = run("record", "-q", "-o", path, build / "tests" / "targets" / "record" / "guarded", "die")
+    assert done.returncode == 128 + 11
+    tables = json.loads(run("report", path, "watch", "-f", "json").stdout)["tables"]
+    assert [row["offset"] for row in tables["writes"]["rows"]] == [4096]
+
+
+def test_the_death_of_the_recorder_harms_nobody(build, tmp_path):
+    command = [build / "tidemark", "record", "-q", "-o", tmp_path / "t.tide",
+               build / "tests" / "targets" / "record" / "guarded", "long"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as recorder:
+        assert recorder.stdout.readline() == "begun\n"
+        recorder.kill()
+        assert recorder.stdout.read() == "127\n"
+
+
+PYTHON_WRITES = """
+import array, tidemark
+b = bytearray(100000)
+held = tidemark.watch(b, "bytes")
+b[50000] = 1                            # line 5
+tidemark.mark("m")
+with open("/proc/self/exe", "rb", buffering=0) as f:
+    assert f.readinto(b) == 100000      # line 8
+tidemark.mark("m")
+b[60000:60004] = b"abcd"                # line 10
+held.stop()
+b[50000] = 2
+with tidemark.watch(b, "looks", looks_only=True):
+    b[50001] = 3
+"""
+
+
+def test_lines_of_python_write(watched, tmp_path):
+    script = tmp_path / "p.py"
+    script.write_text(PYTHON_WRITES, encoding="utf-8")
+    blocks, _ = watched(PYTHON, script)
+    rows = watched.tables["writes"]["rows"]
+    lines = [next(f["line"] for f in row["stack"] if (f["file"] or "").endswith("p.py")) for row in rows]
+    assert [(line, row["offset"]) for line, row in zip(lines, rows)] == [(5, 50000), (8, 0), (10, 60000)]
+    assert rows[1]["to"] == 100000 and rows[1]["instruction"].startswith("read, called in")
+    assert (blocks["looks"]["writes"], blocks["looks"]["changes"]) == (None, 1)
+    explained(watched.tables, "bytes")
+
+
+NUMPY = """
+import numpy as np, tidemark
+a = np.zeros(100000)
+held = tidemark.watch(a, "a")
+a += 1                                  # line 5
+a[70000] = 3                            # line 6
+np.add(a, 1, out=a)                     # line 7
+assert a.sum() == 200000 + 2
+b = np.fromfile("/dev/zero", np.uint8, 10)
+"""
+
+
+def test_arrays_of_numpy_are_watched(watched, tmp_path):
+    if subprocess.run([PYTHON, "-c", "import numpy"], capture_output=True).returncode:
+        pytest.skip("there is no numpy")
+    script = tmp_path / "p.py"
+    script.write_text(NUMPY, encoding="utf-8")
+    watched(PYTHON, script)
+    rows = watched.tables["writes"]["rows"]
+    lines = [next(f["line"] for f in row["stack"] if (f["file"] or "").endswith("p.py")) for row in rows]
+    assert sorted(set(lines)) == [5, 6, 7] and lines == sorted(lines)
+    assert [row["offset"] for line, row in zip(lines, rows) if line == 6] == [560000]
+
+
+TORCH_WRITES = """
+import ctypes, sys, torch
+import tidemark
+torch.set_num_threads(1)
+torch.manual_seed(0)
+w = torch.randn(200, 300, requires_grad=True)
+x, y = torch.randn(64, 200), torch.randn(64, 300)
+if sys.argv[1:]:
+    held = tidemark.watch(w, "w")
+for i in range(3):
+    ((x @ w - y) ** 2).mean().backward()
+    with torch.no_grad():
+        w.sub_(w.grad, alpha=0.1)       # line 13
+        w.grad = None
+v = torch.as_strided(w.detach(), (3,), (1,), 10000)
+v.fill_(0)                              # line 16
+torch.add(w.detach(), 1, out=w.detach())  # line 17
+ctypes.memset(w.data_ptr() + 20000, 0, 4)  # line 18
+print(w.double().sum().item())
+"""
+
+
+@pytest.mark.skipif("TIDEMARK_TORCH" not in os.environ, reason="TIDEMARK_TORCH names no interpreter with PyTorch")
+def test_a_training_loop_is_the_same_and_its_operators_are_named(run, watched, tmp_path):
+    script = tmp_path / "p.py"
+    script.write_text(TORCH_WRITES, encoding="utf-8")
+    python = os.environ["TIDEMARK_TORCH"]
+    env = os.environ | {"PYTHONPATH": str(ROOT / "python")}
+    alone = subprocess.run([python, script], env=env, capture_output=True, text=True, timeout=300)
+    assert alone.returncode == 0, alone.stderr
+    done = run("record", "-q", "-o", tmp_path / "o.tide", python, script, "watch", env=env, timeout=600)
+    assert done.stdout == alone.stdout
+    rows = json.loads(run("report", tmp_path / "o.tide", "watch", "-f", "json").stdout)["tables"]["writes"]["rows"]
+    told = [(row["op"], row["declared"], row["site"].rsplit(":", 1)[-1].rstrip(")")) for row in rows]
+    assert told[:3] == [("sub__Tensor", "yes", "13")] * 3
+    assert ("fill__Scalar", "yes", "16") in told and ("add_out", "yes", "17") in told
+    assert told[-1] == (None, None, "18") and rows[-1]["offset"] == 20000
+    assert next(row["offset"] for row in rows if row["op"] == "fill__Scalar") == 40000

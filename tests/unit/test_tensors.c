@@ -322,6 +322,34 @@ static void frames_of_torch_are_known(void)
     CHECK(found(NULL, NULL, false).meaning == OP_NOTHING);
 }
 
+static void the_name_of_an_operator_tells_whether_it_declares_a_write(void)
+{
+    static const char *const declared[] = {"add_",
+                                           "mul__Tensor",
+                                           "copy_",
+                                           "fill__Scalar",
+                                           "_foreach_add__List",
+                                           "_fused_adam_",
+                                           "add_out",
+                                           "_index_put_impl_",
+                                           "__iand___Tensor",
+                                           "sort_values",
+                                           "mean_dtype_out",
+                                           "sub__Scalar",
+                                           "relu_",
+                                           "tanh_backward_grad_input"};
+    static const char *const nothing[] = {
+        "add_Tensor",           "mm",     "_to_copy",       "__and___Tensor",
+        "_foreach_norm_Scalar", "linear", "sum_dim_IntList"};
+
+    for (size_t i = 0; i < sizeof(declared) / sizeof(declared[0]); i++)
+        CHECK(op_rules_writes(declared[i]) == OP_WRITES_DECLARED);
+    for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+        CHECK(op_rules_writes(nothing[i]) == OP_WRITES_NOTHING);
+    CHECK(op_rules_writes("native_batch_norm") == OP_WRITES_UNKNOWN);
+    CHECK(op_rules_writes(NULL) == OP_WRITES_UNKNOWN && op_rules_writes("") == OP_WRITES_UNKNOWN);
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
@@ -341,6 +369,8 @@ int main(void)
         {"a pause to evaluate is no step", a_pause_to_evaluate_is_no_step},
         {"tokens are found among layers", tokens_are_found_among_layers},
         {"frames of torch are known", frames_of_torch_are_known},
+        {"the name of an operator tells whether it declares a write",
+         the_name_of_an_operator_tells_whether_it_declares_a_write},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));

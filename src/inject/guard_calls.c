@@ -1,0 +1,447 @@
+/* guard_calls - see guard_calls.h. All of these take up to six words, so that one function passes them on. */
+#include "inject/guard_calls.h"
+
+#include "inject/confine.h"
+#include "inject/guard.h"
+#include "inject/real.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#define SOME 65536u /* bytes at least that are opened for what has a size of its own */
+#define PIECES_MOST 1024
+#define CLONE3 435 /* as older headers do not have */
+#define IO_URING_SETUP 425
+
+typedef long call_function(long, long, long, long, long, long);
+
+enum kind {
+    BUFFER,   /* arguments: where, bytes */
+    QUIET,    /* the same, and may write nothing */
+    ITEMS,    /* where, bytes of one, how many */
+    VECTOR,   /* struct iovec, how many */
+    MESSAGE,  /* struct msghdr */
+    MESSAGES, /* struct mmsghdr, how many */
+    PLACES,   /* a bit for each argument that may lead to what is written */
+    GIVEN,    /* where, bytes: written to from now on, at any time */
+    GIVEN_ALL /* nobody knows what is */
+};
+
+/* Name, kind, arguments. */
+#define CALLS(X)                                                                                   \
+    X(read, BUFFER, 1, 2, 0)                                                                       \
+    X(__read_chk, BUFFER, 1, 2, 0)                                                                 \
+    X(pread, BUFFER, 1, 2, 0)                                                                      \
+    X(pread64, BUFFER, 1, 2, 0)                                                                    \
+    X(__pread_chk, BUFFER, 1, 2, 0)                                                                \
+    X(__pread64_chk, BUFFER, 1, 2, 0)                                                              \
+    X(recv, BUFFER, 1, 2, 0)                                                                       \
+    X(__recv_chk, BUFFER, 1, 2, 0)                                                                 \
+    X(recvfrom, BUFFER, 1, 2, 0)                                                                   \
+    X(__recvfrom_chk, BUFFER, 1, 2, 0)                                                             \
+    X(mq_receive, BUFFER, 1, 2, 0)                                                                 \
+    X(mq_timedreceive, BUFFER, 1, 2, 0)                                                            \
+    X(msgrcv, BUFFER, 1, 2, 0)                                                                     \
+    X(getdents64, BUFFER, 1, 2, 0)                                                                 \
+    X(readlink, BUFFER, 1, 2, 0)                                                                   \
+    X(readlinkat, BUFFER, 2, 3, 0)                                                                 \
+    X(getxattr, BUFFER, 2, 3, 0)                                                                   \
+    X(lgetxattr, BUFFER, 2, 3, 0)                                                                  \
+    X(fgetxattr, BUFFER, 2, 3, 0)                                                                  \
+    X(listxattr, BUFFER, 1, 2, 0)                                                                  \
+    X(getrandom, BUFFER, 0, 1, 0)                                                                  \
+    X(getentropy, BUFFER, 0, 1, 0)                                                                 \
+    X(getcwd, QUIET, 0, 1, 0)                                                                      \
+    X(madvise, QUIET, 0, 1, 0)                                                                     \
+    X(fread, ITEMS, 0, 1, 2)                                                                       \
+    X(fread_unlocked, ITEMS, 0, 1, 2)                                                              \
+    X(__fread_chk, ITEMS, 0, 2, 3)                                                                 \
+    X(__fread_unlocked_chk, ITEMS, 0, 2, 3)                                                        \
+    X(readv, VECTOR, 1, 2, 0)                                                                      \
+    X(preadv, VECTOR, 1, 2, 0)                                                                     \
+    X(preadv64, VECTOR, 1, 2, 0)                                                                   \
+    X(preadv2, VECTOR, 1, 2, 0)                                                                    \
+    X(preadv64v2, VECTOR, 1, 2, 0)                                                                 \
+    X(process_vm_readv, VECTOR, 1, 2, 0)                                                           \
+    X(process_vm_writev, VECTOR, 3, 4, 0)                                                          \
+    X(recvmsg, MESSAGE, 1, 0, 0)                                                                   \
+    X(recvmmsg, MESSAGES, 1, 2, 0)                                                                 \
+    X(ioctl, PLACES, 1 << 2, 0, 0)                                                                 \
+    X(fcntl, PLACES, 1 << 2, 0, 0)                                                                 \
+    X(fcntl64, PLACES, 1 << 2, 0, 0)                                                               \
+    X(stat, PLACES, 1 << 1, 0, 0)                                                                  \
+    X(lstat, PLACES, 1 << 1, 0, 0)                                                                 \
+    X(fstat, PLACES, 1 << 1, 0, 0)                                                                 \
+    X(fstatat, PLACES, 1 << 2, 0, 0)                                                               \
+    X(stat64, PLACES, 1 << 1, 0, 0)                                                                \
+    X(lstat64, PLACES, 1 << 1, 0, 0)                                                               \
+    X(fstat64, PLACES, 1 << 1, 0, 0)                                                               \
+    X(fstatat64, PLACES, 1 << 2, 0, 0)                                                             \
+    X(__xstat, PLACES, 1 << 2, 0, 0)                                                               \
+    X(__lxstat, PLACES, 1 << 2, 0, 0)                                                              \
+    X(__fxstat, PLACES, 1 << 2, 0, 0)                                                              \
+    X(__fxstatat, PLACES, 1 << 3, 0, 0)                                                            \
+    X(__xstat64, PLACES, 1 << 2, 0, 0)                                                             \
+    X(__lxstat64, PLACES, 1 << 2, 0, 0)                                                            \
+    X(__fxstat64, PLACES, 1 << 2, 0, 0)                                                            \
+    X(__fxstatat64, PLACES, 1 << 3, 0, 0)                                                          \
+    X(statx, PLACES, 1 << 4, 0, 0)                                                                 \
+    X(statfs, PLACES, 1 << 1, 0, 0)                                                                \
+    X(fstatfs, PLACES, 1 << 1, 0, 0)                                                               \
+    X(statfs64, PLACES, 1 << 1, 0, 0)                                                              \
+    X(fstatfs64, PLACES, 1 << 1, 0, 0)                                                             \
+    X(getsockopt, PLACES, 3 << 3, 0, 0)                                                            \
+    X(getsockname, PLACES, 3 << 1, 0, 0)                                                           \
+    X(getpeername, PLACES, 3 << 1, 0, 0)                                                           \
+    X(accept, PLACES, 3 << 1, 0, 0)                                                                \
+    X(accept4, PLACES, 3 << 1, 0, 0)                                                               \
+    X(epoll_wait, PLACES, 1 << 1, 0, 0)                                                            \
+    X(epoll_pwait, PLACES, 1 << 1, 0, 0)                                                           \
+    X(poll, PLACES, 1, 0, 0)                                                                       \
+    X(__poll_chk, PLACES, 1, 0, 0)                                                                 \
+    X(ppoll, PLACES, 1, 0, 0)                                                                      \
+    X(__ppoll_chk, PLACES, 1, 0, 0)                                                                \
+    X(select, PLACES, 15 << 1, 0, 0)                                                               \
+    X(pselect, PLACES, 7 << 1, 0, 0)                                                               \
+    X(wait, PLACES, 1, 0, 0)                                                                       \
+    X(waitpid, PLACES, 1 << 1, 0, 0)                                                               \
+    X(wait3, PLACES, 5, 0, 0)                                                                      \
+    X(wait4, PLACES, 5 << 1, 0, 0)                                                                 \
+    X(waitid, PLACES, 1 << 2, 0, 0)                                                                \
+    X(pipe, PLACES, 1, 0, 0)                                                                       \
+    X(pipe2, PLACES, 1, 0, 0)                                                                      \
+    X(socketpair, PLACES, 1 << 3, 0, 0)                                                            \
+    X(uname, PLACES, 1, 0, 0)                                                                      \
+    X(sysinfo, PLACES, 1, 0, 0)                                                                    \
+    X(getrusage, PLACES, 1 << 1, 0, 0)                                                             \
+    X(getrlimit, PLACES, 1 << 1, 0, 0)                                                             \
+    X(getrlimit64, PLACES, 1 << 1, 0, 0)                                                           \
+    X(prlimit, PLACES, 1 << 3, 0, 0)                                                               \
+    X(prlimit64, PLACES, 1 << 3, 0, 0)                                                             \
+    X(times, PLACES, 1, 0, 0)                                                                      \
+    X(clock_gettime, PLACES, 1 << 1, 0, 0)                                                         \
+    X(clock_getres, PLACES, 1 << 1, 0, 0)                                                          \
+    X(gettimeofday, PLACES, 3, 0, 0)                                                               \
+    X(nanosleep, PLACES, 1 << 1, 0, 0)                                                             \
+    X(clock_nanosleep, PLACES, 1 << 3, 0, 0)                                                       \
+    X(timer_create, PLACES, 1 << 2, 0, 0)                                                          \
+    X(timer_gettime, PLACES, 1 << 1, 0, 0)                                                         \
+    X(timer_settime, PLACES, 1 << 3, 0, 0)                                                         \
+    X(timerfd_gettime, PLACES, 1 << 1, 0, 0)                                                       \
+    X(timerfd_settime, PLACES, 1 << 3, 0, 0)                                                       \
+    X(getitimer, PLACES, 1 << 1, 0, 0)                                                             \
+    X(setitimer, PLACES, 1 << 2, 0, 0)                                                             \
+    X(sigpending, PLACES, 1, 0, 0)                                                                 \
+    X(sigwaitinfo, PLACES, 1 << 1, 0, 0)                                                           \
+    X(sigtimedwait, PLACES, 1 << 1, 0, 0)                                                          \
+    X(sigaltstack, PLACES, 1 << 1, 0, 0)                                                           \
+    X(pthread_sigmask, PLACES, 1 << 2, 0, 0)                                                       \
+    X(sigprocmask, PLACES, 1 << 2, 0, 0)                                                           \
+    X(getgroups, PLACES, 1 << 1, 0, 0)                                                             \
+    X(sched_getaffinity, PLACES, 1 << 2, 0, 0)                                                     \
+    X(mincore, PLACES, 1 << 2, 0, 0)                                                               \
+    X(sendfile, PLACES, 1 << 2, 0, 0)                                                              \
+    X(sendfile64, PLACES, 1 << 2, 0, 0)                                                            \
+    X(splice, PLACES, 5 << 1, 0, 0)                                                                \
+    X(copy_file_range, PLACES, 5 << 1, 0, 0)                                                       \
+    X(semctl, PLACES, 1 << 3, 0, 0)                                                                \
+    X(shmctl, PLACES, 1 << 2, 0, 0)                                                                \
+    X(msgctl, PLACES, 1 << 2, 0, 0)                                                                \
+    X(prctl, PLACES, 15 << 1, 0, 0)                                                                \
+    X(setvbuf, GIVEN, 1, 3, 0)                                                                     \
+    X(setbuffer, GIVEN, 1, 2, 0)                                                                   \
+    X(setbuf, GIVEN, 1, 1, 0)                                                                      \
+    X(aio_read, GIVEN_ALL, 0, 0, 0)                                                                \
+    X(aio_read64, GIVEN_ALL, 0, 0, 0)                                                              \
+    X(lio_listio, GIVEN_ALL, 0, 0, 0)                                                              \
+    X(lio_listio64, GIVEN_ALL, 0, 0, 0)                                                            \
+    X(io_submit, GIVEN_ALL, 0, 0, 0)                                                               \
+    X(io_uring_setup, GIVEN_ALL, 0, 0, 0)                                                          \
+    X(io_uring_queue_init, GIVEN_ALL, 0, 0, 0)                                                     \
+    X(io_uring_queue_init_params, GIVEN_ALL, 0, 0, 0)
+
+enum {
+#define X(name, ...) CALL_##name,
+    CALLS(X)
+#undef X
+        CALL_COUNT
+};
+_Static_assert(CALL_COUNT <= GUARD_CALLS_MOST, "room for all in got.c");
+
+static const struct row {
+    const char *name;
+    enum kind kind;
+    int first, second, third;
+} rows[] = {
+#define X(name, ...) {#name, __VA_ARGS__},
+    CALLS(X)
+#undef X
+};
+
+static uintptr_t reals[CALL_COUNT];
+static guard_calls_written *told;
+
+/* ---- what one call writes into ---- */
+
+struct pieces { /* of memory, one after the other */
+    uint64_t pinned;
+    size_t left; /* bytes that the kernel has written, while they are told */
+    const char *name;
+    struct caller caller;
+};
+
+typedef void take_piece(struct pieces *p, const void *at, size_t bytes);
+
+static void open_piece(struct pieces *p, const void *at, size_t bytes)
+{
+    p->pinned |= guard_pin((uintptr_t)at, bytes);
+}
+
+static void tell_piece(struct pieces *p, const void *at, size_t bytes)
+{
+    size_t written = bytes < p->left ? bytes : p->left;
+
+    p->left -= written;
+    if (written)
+        told((uintptr_t)at, written, p->name, p->caller);
+}
+
+static void for_vector(const struct iovec *v, size_t count, struct pieces *p, take_piece *take)
+{
+    for (size_t i = 0; v && i < count && i < PIECES_MOST; i++)
+        take(p, v[i].iov_base, v[i].iov_len);
+}
+
+static void for_message(const struct msghdr *m, struct pieces *p, take_piece *take)
+{
+    for_vector(m->msg_iov, m->msg_iovlen, p, take);
+    if (take != open_piece)
+        return;
+    open_piece(p, m, sizeof(*m));
+    open_piece(p, m->msg_name, m->msg_namelen);
+    open_piece(p, m->msg_control, m->msg_controllen);
+}
+
+static void for_messages(const struct mmsghdr *m, size_t count, struct pieces *p, take_piece *take)
+{
+    for (size_t i = 0; m && i < count && i < PIECES_MOST; i++) {
+        p->left = take == tell_piece ? m[i].msg_len : 0;
+        for_message(&m[i].msg_hdr, p, take);
+    }
+    if (take == open_piece)
+        open_piece(p, m, count * sizeof(*m));
+}
+
+static void for_places(const struct row *r, const long *a, struct pieces *p, bool after)
+{
+    for (int i = 0; i < 6; i++) {
+        if (!(r->first >> i & 1) || (unsigned long)a[i] < ARCH_PAGE_LEAST)
+            continue;
+        if (after)
+            told((uintptr_t)a[i], 0, r->name, p->caller);
+        else
+            open_piece(p, (const void *)a[i], SOME);
+    }
+}
+
+static void for_all(const struct row *r, const long *a, struct pieces *p, take_piece *take)
+{
+    const void *at = (const void *)a[r->first < 6 ? r->first : 0];
+    size_t second = (size_t)a[r->second];
+
+    if (r->kind == BUFFER)
+        take(p, at, r->first == 1 && r->second == 2 ? second + 8 : second); /* msgrcv: its type */
+    else if (r->kind == QUIET && take == open_piece)
+        take(p, at, second);
+    else if (r->kind == ITEMS)
+        take(p, at, second * (size_t)a[r->third]);
+    else if (r->kind == VECTOR)
+        for_vector(at, second, p, take);
+    else if (r->kind == MESSAGE && at)
+        for_message(at, p, take);
+    else if (r->kind == MESSAGES)
+        for_messages(at, second < PIECES_MOST ? second : PIECES_MOST, p, take);
+    else if (r->kind == PLACES)
+        for_places(r, a, p, take == tell_piece);
+}
+
+/* How many bytes a call that has gone well has written; what does not say so has written all. */
+static size_t written_by(const struct row *r, const long *a, long result)
+{
+    size_t second = (size_t)a[r->second];
+
+    if (r->kind == ITEMS)
+        return second * (size_t)result;
+    if (r->kind != BUFFER)
+        return (size_t)result;
+    return result > 0 && (size_t)result <= second + 8 ? (size_t)result : second;
+}
+
+static bool has_failed(const struct row *r, long result)
+{
+    if (r->kind == ITEMS)
+        return !result;
+    return r->kind == BUFFER && r->second == 2 ? result <= 0 : (int)result < 0;
+}
+
+/* ---- the hooks ---- */
+
+static void give(const struct row *r, const long *a)
+{
+    if (r->kind == GIVEN_ALL)
+        guard_release(0, UINTPTR_MAX, GUARD_RING);
+    else if (r->kind == GIVEN && a[r->first])
+        guard_release((uintptr_t)a[r->first], r->second == 1 ? SOME : (size_t)a[r->second],
+                      GUARD_TAKEN);
+}
+
+struct opened { /* for one call */
+    struct pieces pieces;
+    int kept; /* errno */
+};
+
+static void before(struct opened *o, const struct row *r, const long *a)
+{
+    o->kept = errno;
+    give(r, a);
+    for_all(r, a, &o->pieces, open_piece);
+    errno = o->kept;
+}
+
+static void after(struct opened *o, const struct row *r, const long *a, long result)
+{
+    o->kept = errno;
+    guard_unpin(o->pieces.pinned);
+    if (o->pieces.pinned && !has_failed(r, result)) {
+        o->pieces.left = written_by(r, a, result);
+        for_all(r, a, &o->pieces, tell_piece);
+    }
+    errno = o->kept;
+}
+
+static long through(unsigned int call, const long *a, struct caller c)
+{
+    const struct row *r = &rows[call];
+    call_function *real_call = (call_function *)reals[call];
+    struct opened o = {.pieces = {.name = r->name, .caller = c}};
+    long result;
+
+    if (!guard_any())
+        return real_call(a[0], a[1], a[2], a[3], a[4], a[5]);
+    before(&o, r, a);
+    result = real_call(a[0], a[1], a[2], a[3], a[4], a[5]);
+    after(&o, r, a, result);
+    return result;
+}
+
+#define X(name, ...)                                                                               \
+    static long our_##name(long a, long b, long c, long d, long e, long f)                         \
+    {                                                                                              \
+        const long words[6] = {a, b, c, d, e, f};                                                  \
+                                                                                                   \
+        return through(CALL_##name, words, CALLER());                                              \
+    }
+CALLS(X)
+#undef X
+
+static const uintptr_t ours[] = {
+#define X(name, ...) (uintptr_t) our_##name,
+    CALLS(X)
+#undef X
+};
+
+/* ---- by number ---- */
+
+/* What a number does is what the function of that name does; of others each argument may be a place. */
+static const struct row *row_of_number(long number)
+{
+    static const struct row others = {"syscall", PLACES, 63, 0, 0};
+    static const struct {
+        long number;
+        unsigned int call;
+    } known[] = {{SYS_read, CALL_read},
+                 {SYS_pread64, CALL_pread64},
+                 {SYS_readv, CALL_readv},
+                 {SYS_preadv, CALL_preadv},
+                 {SYS_recvfrom, CALL_recvfrom},
+                 {SYS_recvmsg, CALL_recvmsg},
+                 {SYS_recvmmsg, CALL_recvmmsg},
+                 {SYS_getrandom, CALL_getrandom},
+                 {SYS_process_vm_readv, CALL_process_vm_readv},
+                 {SYS_process_vm_writev, CALL_process_vm_writev},
+                 {SYS_madvise, CALL_madvise},
+                 {SYS_io_submit, CALL_io_submit},
+                 {IO_URING_SETUP, CALL_io_uring_setup}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].number == number)
+            return &rows[known[i].call];
+    return &others;
+}
+
+/* Comes back on another stack, or never: no frame of ours may stand below it. */
+static bool is_plain(long number)
+{
+    static const short plain[] = {SYS_clone, SYS_futex, SYS_exit, SYS_exit_group, SYS_gettid,
+#ifdef SYS_vfork
+                                  SYS_vfork, SYS_fork,
+#endif
+                                  CLONE3};
+
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (plain[i] == number)
+            return true;
+    return false;
+}
+
+static OUTLINE long syscall_watched(long number, long a, long b, long c, long d, long e, long f)
+{
+    const long words[6] = {a, b, c, d, e, f};
+    const struct row *r = row_of_number(number);
+    struct opened o = {.pieces = {.name = r->name, .caller = CALLER()}};
+    long result;
+
+    before(&o, r, words);
+    result = real.syscall(number, a, b, c, d, e, f);
+    after(&o, r, words, result);
+    return result;
+}
+
+static long our_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (!guard_any() || is_plain(number))
+        return ((system_call_function *)real.syscall)(number, a, b, c, d, e, f);
+    return syscall_watched(number, a, b, c, d, e, f);
+}
+
+/* ---- start ---- */
+
+void guard_calls_start(guard_calls_written *written)
+{
+    if (told)
+        return;
+    real_now();
+    for (size_t i = 0; i < CALL_COUNT && real.dlsym; i++)
+        reals[i] = (uintptr_t)real.dlsym(RTLD_DEFAULT, rows[i].name);
+    told = written;
+    confine_next = our_syscall;
+}
+
+bool guard_calls_hook(size_t place, struct got_hook *hook, uintptr_t *function)
+{
+    if (!told || place >= CALL_COUNT)
+        return false;
+    *hook = (struct got_hook){.name = rows[place].name, .ours = ours[place], .first = true};
+    *function = reals[place];
+    return true;
+}
+
+uintptr_t guard_calls_ours(uintptr_t found)
+{
+    for (size_t i = 0; found && told && i < CALL_COUNT; i++)
+        if (reals[i] == found)
+            return ours[i];
+    return found;
+}
