@@ -26,6 +26,7 @@ static struct member *find_member(struct collect *c, uint32_t number)
 struct announced {
     bool introduced; /* these records are in this ring: its first, if it has no other */
     uint32_t parent; /* 0: none */
+    uint32_t called; /* its parent's pid, as it sees it; 0: it sees none */
     uint64_t namespace;
     char text[RING_TEXT_MOST + 1];
     const char *name;
@@ -46,6 +47,7 @@ static bool read_announced(const uint64_t *words, struct announced *out)
         if ((first & 31) == RING_PROCESS && ringcopy(copy, &words[i], first, RING_WORDS - i)) {
             out->introduced = true;
             out->parent = (uint32_t)copy[2];
+            out->called = (uint32_t)(copy[2] >> 32);
             out->namespace = copy[4];
             memcpy(out->text, &copy[5], copy[3]);
             out->name = absorb_name(out->text, copy[3]);
@@ -87,12 +89,28 @@ static bool is_taken(const struct collect *c, int pid)
            identity_maps(pid, c->rings.inode, rings_offset(m->slots[0])) == IDENTITY_YES;
 }
 
-/* By our numbers; 0: not known. */
+/* Of another pid namespace: what the recorded process is that it calls so. */
+static int pid_called(const struct collect *c, uint64_t namespace, uint32_t called)
+{
+    int pid = 0;
+
+    for (const struct member *m = c->members; m; m = m->next)
+        if (m->called == called && m->namespace == namespace && m->process.pid)
+            pid = (int)m->process.pid; /* the newest */
+    return pid;
+}
+
+/* By our numbers; 0: not known. It only says where in the tree one that is gone belongs. */
 static int parent_pid(struct collect *c, const struct announced *said)
 {
     const struct member *parent = said->parent ? find_member(c, said->parent) : NULL;
 
-    return parent ? (int)parent->process.pid : 0;
+    if (parent)
+        return (int)parent->process.pid;
+    if (!said->called || !said->namespace)
+        return 0;
+    return said->namespace == identity_namespace() ? (int)said->called
+                                                   : pid_called(c, said->namespace, said->called);
 }
 
 static int find_pid(struct collect *c, uint32_t number, uint32_t slot, uint32_t called,
@@ -129,6 +147,7 @@ static struct member *new_member(struct collect *c, uint32_t number, uint32_t sl
 
     m->said = number;
     m->called = called;
+    m->namespace = said->namespace;
     m->process.number = c->number ? (uint32_t)c->number(c->context, pid, parent_pid(c, said),
                                                         said->text, said->name)
                                   : number;

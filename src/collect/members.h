@@ -12,13 +12,14 @@
 struct member { /* a recorded process */
     struct absorb_process process;
     struct member *next;
-    int pidfd;        /* -1: none, it is asked for by pid and birth */
-    uint64_t birth;   /* as the kernel counts; 0: not known */
-    uint32_t said;    /* its number, as it numbers itself */
-    uint32_t called;  /* its pid, as it numbers itself; process.pid: as we do, 0: not known */
-    bool gone, ended; /* it will write no more; all was read */
-    bool forked_from; /* a child goes on with its stacks: they must stay */
-    bool spent;       /* it had ended at the last look, and no child has come since */
+    int pidfd;          /* -1: none, it is asked for by pid and birth */
+    uint64_t birth;     /* as the kernel counts; 0: not known */
+    uint32_t said;      /* its number, as it numbers itself */
+    uint64_t namespace; /* whose numbers the next is of; 0: not known */
+    uint32_t called;    /* its pid, as it numbers itself; process.pid: as we do, 0: not known */
+    bool gone, ended;   /* it will write no more; all was read */
+    bool forked_from;   /* a child goes on with its stacks: they must stay */
+    bool spent;         /* it had ended at the last look, and no child has come since */
     uint32_t *slots;
     unsigned int slot_count, slot_room;
 };

@@ -70,11 +70,11 @@ static bool take_module(struct absorb *a, struct absorb_ring *r, const uint64_t 
 static bool take_process(struct absorb *a, struct absorb_ring *r, const uint64_t *w)
 {
     struct absorb_process *p = r->process;
-    struct trace_process fields = {p->number, w[2], w[1] >> 32, 0, 0, 0, 0};
+    struct trace_process fields = {p->number, (uint32_t)w[2], w[1] >> 32, 0, 0, 0, 0};
     uint64_t text = w[3];
     const char *name;
 
-    fields.born = w[2] ? TRACE_BORN_FORKED : TRACE_BORN_EXECED;
+    fields.born = fields.parent ? TRACE_BORN_FORKED : TRACE_BORN_EXECED;
     free(p->file);
     p->file = memory_zeroed(text + 1);
     memcpy(p->file, w + 5, text);

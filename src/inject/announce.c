@@ -38,6 +38,14 @@ static uint64_t pid_namespace(void)
     return st.st_ino;
 }
 
+/* 0: it is in another pid namespace, or we must not ask. */
+static uint32_t parent_pid(void)
+{
+    long pid = sys_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+
+    return sys_failed(pid) ? 0 : (uint32_t)pid;
+}
+
 static void announce_process(struct thread *t)
 {
     char text[RING_TEXT_MOST];
@@ -55,7 +63,7 @@ static void announce_process(struct thread *t)
     sys_call(SYS_prctl, PR_GET_NAME, (long)(text + bytes), 0, 0, 0, 0);
     bytes += (long)strnlen(text + bytes, NAME_BYTES);
     words[0] = (uint64_t)sys_pid() << 32 | process_number();
-    words[1] = process.parent;
+    words[1] = (uint64_t)parent_pid() << 32 | process.parent;
     words[2] = (uint64_t)bytes;
     words[3] = pid_namespace();
     ask_to_know(process_number(), words[3]); /* first: who reads the record looks for that */

@@ -79,9 +79,10 @@ enum ring_kind {
     RING_STACK,     /* number << 32 | frames << 5 | kind; a stack that this one goes on from << 32 |
                        how many of its innermost frames it does without; its own frames, innermost
                        first */
-    RING_PROCESS,   /* pid << 32 | process; parent process or 0; text bytes; number of its pid
+    RING_PROCESS, /* pid << 32 | process; pid of its parent << 32 | parent process, if that has forked it,
+                       or 0; text bytes; number of its pid
                        namespace, which that pid is of, 0: not known; text: its file, a NUL, its name */
-    RING_THREAD,    /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
+    RING_THREAD, /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
                        started it, 0: not known */
     RING_THREAD_END,
     RING_MODULE, /* address: start; length; load bias; text bytes << 32 | build-id bytes; build-id in 4

@@ -422,6 +422,7 @@ def test_a_short_process_of_another_namespace_is_one_row(run, tmp_path, space, w
     said = json.loads(run("report", trace, "processes", "-f", "json").stdout)
     rows = said["tables"]["processes"]["rows"]
     assert all(r["pid"] for r in rows), rows
+    assert all(r["parent_pid"] != rows[0]["pid"] for r in rows if r["name"] == "ls"), rows
     recorded = re.match(r"recorded: (\d+) of (\d+) processes", line(said))
     assert recorded[1] == recorded[2] == str(len({r["pid"] for r in rows})), line(said)
     assert line(said).endswith("nothing was lost")

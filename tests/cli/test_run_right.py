@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import random
 import re
 import resource
 import signal
+import string
 import subprocess
 import sys
 
@@ -514,8 +516,9 @@ def test_closed_pipe(tidemark):
 def test_recording_on_a_full_disk(tidemark, tmp_path):
     """In a mount namespace of its own, so that the machine sees nothing of it."""
     script = ('mount -t tmpfs -o size=8k none "$1" && head -c 4096 /dev/zero > "$1/filler" && '
-              'exec "$2" run --interval 1 --record "$1/r.tide" sh -c "sleep 0.5; exit 3"')
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", tmp_path, tidemark],
+              'exec "$2" run --interval 1 --record "$1/r.tide" sh -c "sleep 0.5; exit 3" sh "$3"')
+    long = "".join(random.Random(1).choices(string.ascii_letters, k=8000))  # more than is left, packed, too
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", tmp_path, tidemark, long],
                           capture_output=True, text=True, timeout=60, check=False)
     assert "\nExit code: 3\n" in done.stdout
     assert done.returncode == 3
