@@ -26,6 +26,7 @@
 #define FACT_WHOLE "whole_from" /* sampled, but for blocks of so many bytes and more: asked for */
 #define FACT_CPU "cpu"          /* CPU time is sampled */
 #define FACT_COPIES "copies"    /* copies are sampled */
+#define FACT_OPS "ops"          /* operators were asked for */
 #define FACT_PROGRAMS_STARTED "programs_started" /* how many, by the command and all it started */
 #define FACT_PROGRAMS_REACHED "programs_reached" /* how many of these the library has begun in */
 #define FACT_PROGRAMS_UNTOLD                                                                       \
