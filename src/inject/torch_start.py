@@ -11,27 +11,29 @@ import sys
 import threading
 
 
-def recorder():
-    return module("_recorder")
+MODULES = {}
 
 
 def module(name):
-    """One of the package, by its source that is in here: the program need not have it."""
-    full = "_tidemark." + name
-    if full not in sys.modules:
+    """One of the package, by its source that is in here: the program need not have it, and never sees it."""
+    if name not in MODULES:
         types = type(sys)
-        if "_tidemark" not in sys.modules:
-            package = types("_tidemark")
-            package.__path__ = []
-            sys.modules["_tidemark"] = package
-        made = types(full)
-        made.__package__ = "_tidemark"
-        sys.modules[full] = made
-        exec(compile(SOURCES[name], "<tidemark>", "exec"), made.__dict__)  # noqa: F821, S102
-        if name == "_recorder":
-            made.api = made.Api.from_address(TABLE)  # noqa: F821
-        setattr(sys.modules["_tidemark"], name, made)
-    return sys.modules[full]
+        package, made = types("_tidemark"), types("_tidemark." + name)
+        package.__path__, made.__package__ = [], "_tidemark"
+        package.__dict__.update(MODULES)
+        sys.modules["_tidemark"] = package
+        try:
+            exec(compile(SOURCES[name], "<tidemark>", "exec"), made.__dict__)  # noqa: F821, S102
+        finally:
+            del sys.modules["_tidemark"]
+        MODULES[name] = made
+    return MODULES[name]
+
+
+def recorder():
+    made = module("_recorder")
+    made.api = made.api or made.Api.from_address(TABLE)  # noqa: F821
+    return made
 
 
 def say(what, why):
@@ -94,10 +96,22 @@ def start_ops(torch):
 
 
 def start_accesses(torch):
-    made = module("_accesses")
-    made.shim(torch) or say("--accesses", made.SLOW)
-    telling = made.accesses()
-    return telling.__enter__, telling.__exit__
+    """By what was built for this PyTorch, in all threads at once; else by a mode in each."""
+    api, made = recorder().api, module("_accesses")
+    if made.shim(torch):
+        telling = made.accesses()
+        telling.__enter__()
+        atexit.register(quietly, "end", telling.__exit__, None, None, None)
+        return None
+    say("--accesses", made.SLOW)
+    here = threading.local()
+
+    def on():
+        here.mode = made._mode()
+        here.mode.__enter__()
+
+    api.access(None, 0, made.ALL, None)
+    return on, lambda: here.mode.__exit__(None, None, None)
 
 
 # ---- when
