@@ -85,7 +85,8 @@ def build(compiler=None):
     import torch
 
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_accesses.cpp")
-    include = os.path.join(os.path.dirname(os.path.abspath(torch.__file__)), "include")
+    root = os.path.dirname(os.path.abspath(torch.__file__))
+    include, libraries = os.path.join(root, "include"), os.path.join(root, "lib")
     path = _path(torch)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
@@ -93,7 +94,8 @@ def build(compiler=None):
         done = subprocess.run(
             [compiler or os.environ.get("CXX", "c++"), "-shared", "-fPIC", "-O2", "-DNDEBUG", "-std=c++20",
              "-fvisibility=hidden", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", "-isystem", include,
-             "-isystem", os.path.join(include, "torch", "csrc", "api", "include"), "-o", made, source],
+             "-isystem", os.path.join(include, "torch", "csrc", "api", "include"), "-o", made, source,
+             "-L" + libraries, "-Wl,-rpath," + libraries, "-ltorch_cpu", "-lc10"],
             check=False, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"the compiler could not build {source} for PyTorch {torch.__version__}:\n{done.stderr}")

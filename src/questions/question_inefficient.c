@@ -201,6 +201,8 @@ static const char *note_of(const struct asked *q, const struct asking *s)
         return arena_printf(q->answer->arena,
                             "%" PRIu64 " accesses do not count: there are too many of them.",
                             s->uses.left_out);
+    if (s->why)
+        return arena_printf(q->answer->arena, "Accesses were %s.", s->why);
     return NULL;
 }
 
