@@ -64,6 +64,8 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     43: ("ACCESS", True, "thread address bytes access_kind name space", ""),
     44: ("POOL", True, "thread address bytes blocks used largest_free requested", ""),
     45: ("WATCH", True, "thread address watch_kind name bytes stack", ""),
+    46: ("OP", True, "thread name", ""),
+    47: ("OP_END", True, "thread", ""),
 }
 
 # The first number of a run of metrics, and their names.

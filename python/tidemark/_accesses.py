@@ -4,13 +4,29 @@
     with tidemark.torch.accesses():
         train_a_few_steps()
 
-Needs PyTorch 2.1 or later. Each operator costs some microseconds more, so a few steps are enough. The
+Needs PyTorch 2.1 or later. Each operator costs some microseconds more, so a few steps are enough; after
+
+    python3 -c 'import tidemark.torch; tidemark.torch.build()'
+
+which takes a C++ compiler and half a minute, once for each version of PyTorch, it is less than one. The
 kernels of a compiled model are no operators: their accesses are not seen.
 """
+
+import ctypes
+import os
+import stat
+import subprocess
+import tempfile
 
 from . import _recorder
 
 READ, WRITE, ALL, SOME = 1, 2, 4, 8  # include/tidemark.h
+SHIM = 1  # another number for another _accesses.cpp
+SLOW = ("told by a TorchDispatchMode, which makes steps a third slower and more; "
+        "tidemark.torch.build() of the Python package builds what is faster")
+
+_loaded = []  # the built library, or None, once it was looked for
+_depth = 0  # of accesses() that use it
 
 
 class accesses:
@@ -21,16 +37,103 @@ class accesses:
 
     def __enter__(self):
         if _recorder.api:
-            self._mode = _mode()
+            self._mode = _mode_or_shim()
             self._mode.__enter__()
-            _recorder.api.access(None, 0, ALL, None)
+            self._mode.tells or _recorder.api.access(None, 0, ALL, None)
         return self
 
     def __exit__(self, *exception):
         if self._mode:
-            _recorder.api.access(None, 0, SOME, None)
+            self._mode.tells or _recorder.api.access(None, 0, SOME, None)
             mode, self._mode = self._mode, None
             mode.__exit__(*exception)
+
+
+# ---- the built library
+
+
+def _path(torch):
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "tidemark", f"torch-accesses-{SHIM}-{torch.__version__}-{os.uname().machine}.so")
+
+
+def _is_ours(path):
+    """Nobody else may have put there what is loaded into this program."""
+    try:
+        file = os.stat(path)
+    except OSError:
+        return False
+    return file.st_uid == os.geteuid() and not file.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def shim(torch):
+    """The library that was built for this PyTorch; None: there is none, or it cannot be loaded."""
+    if not _loaded:
+        path, library = _path(torch), None
+        if _is_ours(path):
+            try:
+                library = ctypes.PyDLL(path)
+                library.tidemark_accesses_start.argtypes = [ctypes.c_void_p]
+            except (OSError, AttributeError):
+                library = None
+        _loaded.append(library)
+    return _loaded[0]
+
+
+def build(compiler=None):
+    """Build it for the PyTorch of this interpreter, and say where it is."""
+    import torch
+
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_accesses.cpp")
+    root = os.path.dirname(os.path.abspath(torch.__file__))
+    include, libraries = os.path.join(root, "include"), os.path.join(root, "lib")
+    path = _path(torch)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
+        made = os.path.join(folder, "made.so")
+        done = subprocess.run(
+            [compiler or os.environ.get("CXX", "c++"), "-shared", "-fPIC", "-O2", "-DNDEBUG", "-std=c++20",
+             "-fvisibility=hidden", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", "-isystem", include,
+             "-isystem", os.path.join(include, "torch", "csrc", "api", "include"), "-o", made, source,
+             "-L" + libraries, "-Wl,-rpath," + libraries, "-ltorch_cpu", "-lc10"],
+            check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"the compiler could not build {source} for PyTorch {torch.__version__}:\n{done.stderr}")
+        os.chmod(made, 0o755)
+        os.replace(made, path)
+    _loaded.clear()
+    return path
+
+
+class _Shim:
+    """As a mode is: of all threads, as long as anybody wants it."""
+
+    tells = True
+
+    def __init__(self, library):
+        self._library = library
+
+    def __enter__(self):
+        global _depth
+        _depth += 1
+        if _depth == 1:
+            self._library.tidemark_accesses_start(ctypes.addressof(_recorder.api))
+
+    def __exit__(self, *_exception):
+        global _depth
+        _depth -= 1
+        if not _depth:
+            self._library.tidemark_accesses_stop()
+
+
+def _mode_or_shim():
+    import torch
+
+    library = shim(torch)
+    return _Shim(library) if library else _mode()
+
+
+# ---- a mode of Python
 
 
 class _Operator:
@@ -83,6 +186,8 @@ def _mode():
                 _tell(tensor, kind, operator.name)
 
     class Mode(TorchDispatchMode):
+        tells = False
+
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             kwargs = kwargs or {}
             operator = known.get(func)

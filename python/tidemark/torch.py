@@ -12,9 +12,9 @@ import functools
 import threading
 
 from . import _recorder
-from ._accesses import accesses
+from ._accesses import accesses, build
 
-__all__ = ["accesses", "attach"]
+__all__ = ["accesses", "attach", "build"]
 
 _LEAST = 1024  # bytes: smaller tensors are hardly ever recorded each, and telling them would cost as much
 _KEPT = b"kept for gradients"

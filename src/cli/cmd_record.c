@@ -38,6 +38,8 @@ static const struct option options[] = {
     {0, "reachable", NULL, &how.reachable, NULL,
      "When a program ends, and at each 'tidemark snapshot', find the blocks that nothing points to any more; needs --exact",
      NULL, NULL},
+    {0, "ops", NULL, &how.ops, NULL,
+     "Record when each operator of PyTorch begins and ends, for the question ops", NULL, NULL},
     {0, "html", "FILE", &html, NULL, "Write the report page to FILE when the recording has ended",
      NULL, NULL},
     {0, "live", NULL, &live, NULL,
@@ -51,6 +53,7 @@ static const struct option options[] = {
     {0},
 };
 
+#define ITT_LISTENER "INTEL_LIBITTNOTIFY64"
 #define OPENCL_VENDORS "/etc/OpenCL/vendors" /* is there where OpenCL is installed */
 
 /* Programs that annotate themselves load whoever listens, by these names, unless another tool is named; so does the loader of
@@ -59,7 +62,7 @@ static const struct option options[] = {
 static void set_injection(const char *library)
 {
     setenv("NVTX_INJECTION64_PATH", library, 0);
-    setenv("INTEL_LIBITTNOTIFY64", library, 0);
+    setenv(ITT_LISTENER, library, 0);
     if (getenv("OCL_ICD_VENDORS") || access(OPENCL_VENDORS, F_OK) == 0)
         setenv("OPENCL_LAYERS", library, 0);
 }
@@ -125,6 +128,18 @@ static int status_of(const struct watch_result *r, const char *path)
     return r->exit_code || broken <= 0 ? r->exit_code : EXIT_NO;
 }
 
+/* PyTorch's operators come to whoever this variable names. */
+static int check_ops(const char *library, struct err *err)
+{
+    const char *other = getenv(ITT_LISTENER);
+
+    if (!how.ops || !other || strcmp(other, library) == 0)
+        return 0;
+    return err_code(err, EXIT_USAGE,
+                    "--ops listens to PyTorch by %s, which is set to '%s' already: unset it",
+                    ITT_LISTENER, other);
+}
+
 static int record(struct arena *a, const char *name, char *const *argv, struct err *err)
 {
     struct watch_options w = {.argv = argv,
@@ -143,7 +158,7 @@ static int record(struct arena *a, const char *name, char *const *argv, struct e
     plainly_after_all(&w, &result, &to.path);
     if (recording_possible(err) < 0)
         return plainly_become(argv, &mask, mute, err);
-    if (recording_library(library, err) < 0)
+    if (recording_library(library, err) < 0 || check_ops(library, err) < 0)
         return -1;
     if (recording_open(&how, a, tracefile_default(a, name, getpid()), &to, &w, err) < 0)
         return to.state ? plainly_become(argv, &mask, mute, err) : -1;
@@ -211,7 +226,7 @@ const struct command cmd_record = {
     .operands = "[--] COMMAND [ARGS...]",
     .summary = "Record what a command and its processes allocate and compute, with stacks",
     .description =
-        "Runs COMMAND with a library loaded into it and all its children, which records allocations with their stacks, and writes one trace, which also holds everything that 'run --record' keeps. 'tidemark report' answers questions from it.\n\nBy default allocations are sampled: each byte has the same chance of being sampled, and every number is an estimate with its error. --exact records every allocation and free. Of a process that has loaded a framework of deep learning (PyTorch, jaxlib and others), blocks of 4 KiB and more are recorded exactly from then on, which are its tensors, unless --sample or --exact is given. With --steps 5-20 stacks are looked for in these steps alone; what is allocated in others is known by address and size, so that what lives is right everywhere. Steps are what the program tells by tidemark.step(), tidemark_step() or ranges of NVTX and ITT that are called steps.\n\nCPU time is sampled as well: each thread records where it is whenever it has used 10 ms of CPU time, and more often at first: at every tick of the kernel, usually 4 ms, which is the finest there is. The kernel's work for page faults is charged to the code that caused them.\n\nPrograms that the library cannot enter (statically linked, 32-bit, set-user-id, of another libc, with a sanitizer) run as usual and are watched from outside; the report names them. A program with its own malloc linked in can report its blocks through tidemark.h.\n\nWhere the machine does not allow a recording (no space on the disk, no memory, no descriptors), the command runs unrecorded, a message says so, and the exit code is the command's own. If another recording is already writing the same trace, this one takes the next name: x.2.tide for x.tide. A trace that is lost while the command runs is reported at the end, with the command's exit code. What cannot be done as asked, such as a trace in a folder that does not exist, is an error before anything runs.\n\nWith --live the report page is served while the command runs, as 'tidemark serve' does: it grows with the recording. Its data is made by another process, at the lowest priority, for a tenth of the time at most, and only while somebody looks; the recording is the same without it. When the command has ended, those who look get the final page.\n\nOnly you can read the trace (mode 0600). It holds the command lines of all processes; --redact leaves out what may be secret in them.\n\nRecorded processes have two more variables in their environment, LD_PRELOAD and TIDEMARK_RING, even where a program gives its children a different environment. The command has NVTX_INJECTION64_PATH and INTEL_LIBITTNOTIFY64 as well, and OPENCL_LAYERS where OpenCL is installed, unless they are set: programs that annotate themselves, and OpenCL's loader, find us by them.\n\nWhat is allocated on devices (CUDA, HIP, Level Zero, Ascend, OpenCL) is recorded each, with its stack, in either mode; 'tidemark report FILE spaces' shows it.",
+        "Runs COMMAND with a library loaded into it and all its children, which records allocations with their stacks, and writes one trace, which also holds everything that 'run --record' keeps. 'tidemark report' answers questions from it.\n\nBy default allocations are sampled: each byte has the same chance of being sampled, and every number is an estimate with its error. --exact records every allocation and free. Of a process that has loaded a framework of deep learning (PyTorch, jaxlib and others), blocks of 4 KiB and more are recorded exactly from then on, which are its tensors, unless --sample or --exact is given. With --steps 5-20 stacks are looked for in these steps alone; what is allocated in others is known by address and size, so that what lives is right everywhere. Steps are what the program tells by tidemark.step(), tidemark_step() or ranges of NVTX and ITT that are called steps.\n\nCPU time is sampled as well: each thread records where it is whenever it has used 10 ms of CPU time, and more often at first: at every tick of the kernel, usually 4 ms, which is the finest there is. The kernel's work for page faults is charged to the code that caused them.\n\nPrograms that the library cannot enter (statically linked, 32-bit, set-user-id, of another libc, with a sanitizer) run as usual and are watched from outside; the report names them. A program with its own malloc linked in can report its blocks through tidemark.h.\n\nWhere the machine does not allow a recording (no space on the disk, no memory, no descriptors), the command runs unrecorded, a message says so, and the exit code is the command's own. If another recording is already writing the same trace, this one takes the next name: x.2.tide for x.tide. A trace that is lost while the command runs is reported at the end, with the command's exit code. What cannot be done as asked, such as a trace in a folder that does not exist, is an error before anything runs.\n\nWith --live the report page is served while the command runs, as 'tidemark serve' does: it grows with the recording. Its data is made by another process, at the lowest priority, for a tenth of the time at most, and only while somebody looks; the recording is the same without it. When the command has ended, those who look get the final page.\n\nOnly you can read the trace (mode 0600). It holds the command lines of all processes; --redact leaves out what may be secret in them.\n\nRecorded processes have two more variables in their environment, LD_PRELOAD and TIDEMARK_RING, even where a program gives its children a different environment. The command has NVTX_INJECTION64_PATH and INTEL_LIBITTNOTIFY64 as well, and OPENCL_LAYERS where OpenCL is installed, unless they are set: programs that annotate themselves, and OpenCL's loader, find us by them.\n\nWhat is allocated on devices (CUDA, HIP, Level Zero, Ascend, OpenCL) is recorded each, with its stack, in either mode; 'tidemark report FILE spaces' shows it.\n\nWith --ops and --accesses a few lines of Python, which are part of the library, run inside programs that import PyTorch: they switch on its own ITT ranges for operators, and have it tell what operators read and write. The program needs no import and sees no module; a program that profiles itself with torch.profiler does so undisturbed, and no operator is recorded meanwhile. What is in the way is said by the questions ops and inefficient. --accesses is for OpenCL as well.",
     .examples = "tidemark record -o app.tide ./app\n    sampled: cheap enough to leave on\n"
                 "tidemark record --exact make -j4\n    every allocation of every process\n"
                 "tidemark record --html app.html ./app\n    and a page that shows it in a browser\n"

@@ -229,7 +229,8 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
         .wants = (r->native ? 0u : RING_WANTS_PYTHON) | (cpu ? RING_WANTS_CPU : 0u) |
                  RING_WANTS_WAITS | (r->copies ? RING_WANTS_COPIES : 0u) |
                  (r->launches ? RING_WANTS_LAUNCHES : 0u) |
-                 (r->accesses ? RING_WANTS_ACCESSES : 0u) | (r->reachable ? RING_WANTS_REACH : 0u) |
+                 (r->accesses ? RING_WANTS_ACCESSES : 0u) | (r->ops ? RING_WANTS_OPS : 0u) |
+                 (r->reachable ? RING_WANTS_REACH : 0u) |
                  (r->exact.from_bytes ? RING_WANTS_ROOM : 0u),
         .cpu_ns = r->cpu_ns,
         .windows = r->windows.list,
@@ -242,6 +243,11 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
         return err_code(err, EXIT_USAGE,
                         "--exact records every block, so there is nothing to --sample; write "
                         "--exact=SIZE to sample those that are smaller");
+    if (r->ops && (r->exact.all || r->cpu_only))
+        return err_code(err, EXIT_USAGE,
+                        "--ops needs to know when each block came and went, which --%s does not "
+                        "keep; write --exact=4KiB, or neither",
+                        r->cpu_only ? "cpu-only" : "exact");
     if (r->reachable && !r->exact.all)
         return err_code(
             err, EXIT_USAGE,
@@ -275,6 +281,8 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
     if (cpu && !w->on_confined)
         recording_samples_cpu(w->store);
     to->cpu = cpu;
+    if (r->ops)
+        put_number(w->store, FACT_OPS, 1);
     if (r->copies)
         trace_store_fact(w->store, TRACE_OF_RUN, 0, FACT_COPIES, "sampled", 7);
     if (r->paused)

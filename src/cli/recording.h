@@ -23,6 +23,7 @@ struct recording {
     bool quiet, no_names, debuginfod, native, paused, no_cpu, cpu_only, copies, reachable, force;
     bool launches; /* are counted */
     bool accesses; /* are told */
+    bool ops;      /* of PyTorch: each is told, with its beginning and end */
     bool deferred;
     struct windows windows;
     bool no_cache;

@@ -385,6 +385,7 @@ void absorb_process_free(struct absorb *a, struct absorb_process *p)
     free(p->large.list);
     p->large = (struct large){0};
     space_blocks_free(&p->spaces);
+    intmap_free(&p->op_names);
     free(p->deferred);
     p->deferred = NULL;
     p->deferred_count = p->deferred_room = 0;

@@ -55,7 +55,8 @@ struct absorb_process {
     struct contexts contexts;
     struct mappings mappings; /* of this process alone */
     struct large large;
-    struct spaces spaces; /* memory of devices */
+    struct spaces spaces;   /* memory of devices */
+    struct intmap op_names; /* what stands for the name of an operator -> its string */
     struct absorb_counts counts;
     char *file;
     struct absorb_python python;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "collect/op_records.h"
 #include "collect/put.h"
 #include "collect/pystack.h"
 #include "collect/ringcopy.h"
@@ -333,6 +334,10 @@ static bool take_note(struct absorb *a, struct absorb_ring *r, const uint64_t *w
         return take_copy(a, r, w);
     case RING_SPACE:
         return spaces_take(a, r, w, first);
+    case RING_OP:
+        return ops_take(a, r, first);
+    case RING_OP_NAME:
+        return ops_take_name(a, r, w, first);
     case RING_UNLOADED:
         stackmap_unloaded(&r->process->stacks);
         return true;

@@ -11,6 +11,7 @@ static const unsigned char heads[RING_KIND_END] = {
     [RING_THREAD_END] = 1, [RING_MODULE] = 8,  [RING_UNLOADED] = 1, [RING_MAP] = 5,
     [RING_UNMAP] = 3,      [RING_UNUNMAP] = 3, [RING_MARK] = 3,     [RING_CODE] = 4,
     [RING_CPU] = 3,        [RING_COPY] = 4,    [RING_PYTHON] = 6,   [RING_SPACE] = 7,
+    [RING_OP] = 1,         [RING_OP_NAME] = 2,
 };
 
 /* More than RING_RECORD_MOST where it is too much. */
@@ -34,6 +35,8 @@ static uint64_t rest(const uint64_t *head)
         return text_words(head[3] >> 32);
     case RING_MARK:
         return text_words(head[2] >> 32);
+    case RING_OP_NAME:
+        return text_words(head[1] >> 32);
     case RING_SPACE:
         return text_words(head[6] >> 32);
     default:

@@ -1,6 +1,7 @@
 /* itt - Intel's tracing, whose static part programs have in themselves: at its first call it loads the library
  * that INTEL_LIBITTNOTIFY64 names, and hands it the list of its functions to be filled.
  */
+#include "inject/ops.h"
 #include "inject/process.h"
 #include "inject/ranges.h"
 
@@ -83,16 +84,68 @@ static bool is_heard(const struct itt_domain *d)
     return !d || (d->enabled && !is_library(d->name));
 }
 
+/* ---- PyTorch ---- */
+
+#define TORCH "PyTorch"
+
+/* Its operators come as tasks of this domain, and what the program itself says to torch.profiler.itt does, too. */
+static bool is_torch(const struct itt_domain *d)
+{
+    return d && ops_wanted() && d->name && strcmp(d->name, TORCH) == 0;
+}
+
+/* "Optimizer.step#Adam.step" is the optimizer's own. */
+static bool is_op(const char *name)
+{
+    return strchr(name, '#') || !ranges_is_step(name);
+}
+
+static struct thread *own_thread(void)
+{
+    return local.thread ? local.thread : local.parked;
+}
+
+static void begin_torch(const struct ranges_name *name)
+{
+    bool op = is_op(name->text);
+    struct thread *t;
+
+    if (op)
+        ops_begin(name);
+    else
+        ranges_push(name->text);
+    t = own_thread();
+    if (t)
+        t->op_bits = t->op_bits << 1 | op;
+}
+
+/* False: the innermost is a range. */
+static bool end_torch(void)
+{
+    struct thread *t = own_thread();
+    bool op = t && t->op_bits & 1;
+
+    if (t)
+        t->op_bits >>= 1;
+    if (op)
+        ops_end();
+    return op;
+}
+
 static void task_begin(const struct itt_domain *domain, struct itt_id id, struct itt_id parent,
                        const struct ranges_name *name)
 {
     (void)id, (void)parent;
-    if (is_heard(domain))
+    if (is_torch(domain) && name)
+        begin_torch(name);
+    else if (is_heard(domain))
         ranges_push(name ? name->text : NULL);
 }
 
 static void task_end(const struct itt_domain *domain)
 {
+    if (is_torch(domain) && end_torch())
+        return;
     if (is_heard(domain))
         ranges_pop();
 }

@@ -10,6 +10,7 @@
 #include "inject/python.h"
 #include "inject/record.h"
 #include "inject/sys.h"
+#include "inject/torch_start.h"
 #include "inject/watching.h"
 #include "tidemark.h"
 
@@ -38,6 +39,7 @@ static int join(const struct ring_entry *e)
         pymem_start();
         if (frameworks_came())
             event_limit_fell();
+        torch_start_came();
         cpu_settle();
     }
     errno = kept;

@@ -20,6 +20,7 @@
 #include "inject/python.h"
 #include "inject/real.h"
 #include "inject/record.h"
+#include "inject/torch_start.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -34,6 +35,7 @@ __attribute__((constructor)) static void start(void)
     got_more();
     if (frameworks_came())
         event_limit_fell();
+    torch_start_came();
 }
 
 /* The program ends: what its last thread has used since its last sample. */
@@ -85,6 +87,8 @@ static OUTLINE void *open_and_look(const char *file, int flags)
         got_anew();
     if (handle && frameworks_came())
         event_limit_fell();
+    if (handle)
+        torch_start_came();
     return handle;
 }
 

@@ -64,6 +64,11 @@ static bool is_step(const char *name, size_t bytes)
     return false;
 }
 
+bool ranges_is_step(const char *name)
+{
+    return is_step(name, strnlen(name, NAME_MOST - 1));
+}
+
 /* "step 12" is step 12 of "step"; without a number it is its how manieth. */
 static uint64_t split(const char *name, size_t *bytes)
 {

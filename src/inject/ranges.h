@@ -29,6 +29,9 @@ struct ranges_name {
 };
 const struct ranges_name *ranges_name(const char *text);
 
+/* Would a range of this name be a step? */
+bool ranges_is_step(const char *name);
+
 /* marks.c: a region with a number of somebody else's, above those of tidemark_open. */
 void marks_open(uint64_t region, const char *name);
 

@@ -135,6 +135,7 @@ struct thread_label {
 };
 
 #define THREAD_LAUNCHES 64u
+#define THREAD_OP_NAMES 512u
 
 struct launch { /* launches of one kernel from one place: see launches.h */
     const void *call;
@@ -186,6 +187,9 @@ struct thread {            /* private memory, most of it never touched */
         uintptr_t page, pc, sp;
         unsigned int place;
     } wrote;
+    uintptr_t op_names[THREAD_OP_NAMES]; /* of operators: those that were told last, */
+    uint32_t ops_of;                     /* by this process */
+    uint32_t op_bits; /* ranges of PyTorch that are open, the innermost in bit 0; 1: an operator */
     struct glimpse glimpse;
 };
 

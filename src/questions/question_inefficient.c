@@ -7,8 +7,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ROWS 30
+#define WHY "tidemark: --accesses: " /* how a mark begins that says why (inject/torch_start.py) */
 #define TRIED_MOST 256 /* groups whose new peak is looked for: those that hold most at the peak */
 
 enum { FALL, PERCENT, PATTERN, BLOCKS, BYTES, AT_PEAK, OP, BEFORE, AFTER, SITE, BASIS, STACK };
@@ -38,7 +40,9 @@ struct group { /* of one pattern and stack */
 struct asking {
     struct tensor_state tensors;
     struct uses uses;
-    bool told; /* of accesses */
+    bool told;                 /* of accesses */
+    const char *why;           /* why not, as the recorded program says; NULL: it says nothing */
+    const struct names *names; /* while records are read */
     struct tensor_curve curve;
     struct wastes wastes;
     struct group *groups;
@@ -183,6 +187,9 @@ static void put_rows(struct asked *q, struct asking *s)
 
 static const char *note_of(const struct asked *q, const struct asking *s)
 {
+    if (!s->told && s->why)
+        return arena_printf(q->answer->arena,
+                            "No access was told, though --accesses asked for it: %s.", s->why);
     if (!s->told)
         return "The trace has no accesses: only what stacks prove is told. 'tidemark record "
                "--accesses' tells those of PyTorch and OpenCL, tidemark_access() of "
@@ -194,6 +201,8 @@ static const char *note_of(const struct asked *q, const struct asking *s)
         return arena_printf(q->answer->arena,
                             "%" PRIu64 " accesses do not count: there are too many of them.",
                             s->uses.left_out);
+    if (s->why)
+        return arena_printf(q->answer->arena, "Accesses were %s.", s->why);
     return NULL;
 }
 
@@ -232,10 +241,17 @@ static void note_access(void *context, const struct trace_event *ev)
     struct asking *s = context;
 
     s->told |= ev->kind == TRACE_ACCESS;
+    if (ev->kind == TRACE_MARK && ev->mark.mark_kind == TRACE_MARK_MOMENT) {
+        const char *name = names_get(s->names, ev->mark.name);
+
+        if (name && strncmp(name, WHY, strlen(WHY)) == 0)
+            s->why = name + strlen(WHY);
+    }
 }
 
 static void begin(struct asked *q)
 {
+    ((struct asking *)q->state)->names = &q->recorded->names;
     recorded_take_first(q->recorded, note_access, q->state);
 }
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "model/tensor_curve.h"
 #include "questions/heap_cells.h"
+#include "questions/ops_calls.h"
 #include "questions/tensor_answer.h"
 
 #include <inttypes.h>
@@ -294,17 +295,26 @@ static void put_facts(struct answer *a, struct table *facts, const struct heap *
     cell_text(table_fact(a, facts, "basis", UNIT_TEXT), heap_peak_basis(h));
 }
 
+struct asking {
+    struct tensor_state tensors;
+    struct ops_calls calls;
+};
+
 static void again(struct asked *q)
 {
-    tensor_want(q, q->state);
+    struct asking *s = q->state;
+
+    tensor_want(q, &s->tensors);
     if (q->recorded->heap.any)
         heap_want(&q->recorded->heap, HEAP_AT_PEAK, 0);
+    ops_calls_again(q, &s->calls);
 }
 
 static int run(struct asked *q, struct err *err)
 {
     struct answer *a = q->answer;
-    struct tensor_state *s = q->state;
+    struct asking *asking = q->state;
+    struct tensor_state *s = &asking->tensors;
     struct table *facts = answer_facts(a, "facts");
     struct table *t = add_table(q);
     struct rows rows = {0};
@@ -316,6 +326,7 @@ static int run(struct asked *q, struct err *err)
         put_facts(a, facts, &q->recorded->heap, &rows);
         put_rows(q, t, &rows);
     }
+    ops_calls_put(q, &asking->calls, facts);
     free(rows.list);
     intmap_free(&rows.places);
     tensor_end(s);
@@ -327,9 +338,9 @@ const struct question question_ops = {
     .summary = "which operators allocate tensors: how much, how much at a time and at the peak",
     .group = QUESTION_OF_TENSORS,
     .about =
-        "ops takes operators from stacks: op is the innermost, called the outermost one that Python has called, node whose gradients were computed. What was freed belongs to the operator that had allocated it. most: what a row held at one time; at_peak: at the peak of the whole heap. A column is empty where a row has several; --by chooses what rows are of.",
+        "ops takes operators from stacks: op is the innermost, called the outermost one that Python has called, node whose gradients were computed. What was freed belongs to the operator that had allocated it. most: what a row held at one time; at_peak: at the peak of the whole heap. A column is empty where a row has several; --by chooses what rows are of. A recording with --ops has a second table, calls: every operator that PyTorch has run, by the name that it has there, how often, the most that one call held above what was there when it began (above_entry), what it allocated as the innermost (own), and with all that ran within it.",
     .reads = RECORDED_HEAP,
-    .state = sizeof(struct tensor_state),
+    .state = sizeof(struct asking),
     .again = again,
     .run = run,
 };

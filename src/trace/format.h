@@ -112,13 +112,15 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(DESCRIBED, 42, 1, 5, NONE)  /* what a block is for, by the program's word */                 \
     X(ACCESS, 43, 1, 6, NONE)     /* somebody read or wrote memory */                              \
     X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */\
-    X(WATCH, 45, 1, 6, NONE)      /* memory whose content is watched */
+    X(WATCH, 45, 1, 6, NONE)      /* memory whose content is watched */                            \
+    X(OP, 46, 1, 2, NONE)         /* an operator of a framework began in a thread */               \
+    X(OP_END, 47, 1, 1, NONE)     /* the innermost of that thread ended */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_WATCH
+        TRACE_KIND_LAST = TRACE_OP_END
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -187,6 +189,8 @@ struct trace_described { uint64_t thread, address, what, name, info; }; /* info:
 struct trace_access { uint64_t thread, address, bytes, access_kind, name, space; }; /* space absent: the host's */
 struct trace_pool { uint64_t thread, address, bytes, blocks, used, largest_free, requested; };
 struct trace_watch { uint64_t thread, address, watch_kind, name, bytes, stack; };
+struct trace_op { uint64_t thread, name; };
+struct trace_op_end { uint64_t thread; };
 
 #define TRACE_FIELDS_MOST 8
 // clang-format on

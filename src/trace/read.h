@@ -59,6 +59,8 @@ struct trace_event {
         struct trace_resident resident;
         struct trace_space space;
         struct trace_access access;
+        struct trace_op op;
+        struct trace_op_end op_end;
         struct trace_pool pool;
         struct trace_watch watch;
         struct trace_space_alloc space_alloc;

@@ -104,9 +104,13 @@ enum ring_kind {
     RING_SPACE, /* aux: enum ring_space, and the class of its handle << 3; address or handle; bytes;
                        stack << 32 | kind of its space; when, in ns, 0: not known but for its tick;
                        owner or status; text bytes << 32 | bytes of its first part; text: space, call */
-    RING_PAD,   /* the record after it is at the ring's start */
+    RING_OP,    /* aux: enum ring_op; address: what stands for its name */
+    RING_OP_NAME, /* the same; text bytes << 32; text: the name, before its thread uses it */
+    RING_PAD,     /* the record after it is at the ring's start */
     RING_KIND_END
 };
+
+enum ring_op { RING_OP_BEGIN, RING_OP_END, RING_OP_LAST }; /* END: of the thread's innermost */
 
 enum ring_origin { /* aux of ALLOC, FREE and SAMPLE; also `origin` of TRACE_ALLOC */
                    RING_BY_MALLOC,
@@ -174,6 +178,7 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
                   RING_WANTS_LAUNCHES = 64,  /* work that is handed to devices */
                   RING_WANTS_ROOM = 32,      /* who finds its ring full waits, though it samples */
                   RING_WANTS_ACCESSES = 128, /* who reads and writes what */
+                  RING_WANTS_OPS = 256, /* operators of PyTorch, each with its beginning and end */
 };
 
 /* The signals that a thread has blocked while it is borrowed to join: all but those that a fault causes

@@ -8,6 +8,7 @@
     !NAME                        the program sets a mark of this name
     |                            the program says that a step has ended
     [OP  ]                       an operator begins; the innermost one ends
+    %OP  %                       PyTorch tells that an operator begins; that the innermost one ends
     <NAME  >NAME                 the operator (or nobody) reads it, writes it
     (  )                         from here on all accesses are told; no longer
     @NAME  *NAME  /NAME          it is watched; it has changed; it is watched no longer
@@ -144,6 +145,8 @@ class Maker:
             self.event(tm.SPACE_FAILED, 1, size, stack, 0, self.text("posix_memalign"), 12)
         elif word.startswith("!"):
             self.event(tm.MARK, 1, 0, self.text(word[1:]), 0)
+        elif word.startswith("%"):
+            self.event(*((tm.OP, 1, self.text(word[1:])) if word[1:] else (tm.OP_END, 1)))
         elif word == "|":
             self.steps += 1
             self.event(tm.MARK, 1, 1, self.text("step"), self.steps, self.steps)

@@ -224,6 +224,66 @@ def test_what_operators_of_pytorch_read_and_write(run, tmp_path):
     assert not any(pattern == "early allocation" for pattern, _, _ in rows)
 
 
+# The same without a line in the program: what is built for this PyTorch tells it, or else a mode of Python.
+PLAIN = TORCH.replace("import tidemark, tidemark.torch, torch", "import sys, threading, torch").replace(
+    "with tidemark.torch.accesses():\n", "if True:\n") + """
+assert not [name for name in sys.modules if "tidemark" in name]
+t = threading.Thread(target=lambda: torch.ones(5_000_000).neg_()); t.start(); t.join()
+"""
+
+
+@pytest.fixture(scope="module")
+def caches(tmp_path_factory):
+    """{way: a folder for XDG_CACHE_HOME}: with what was built for PyTorch, and without"""
+    built, empty = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("empty")
+    env = os.environ | {"PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(built)}
+    done = subprocess.run([torch_python(), "-W", "ignore", "-c", "import tidemark.torch; tidemark.torch.build()"], env=env,
+                          check=False, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    return {"built": built, "mode": empty}
+
+
+@needs_torch
+@pytest.mark.parametrize("way", ["built", "mode"])
+def test_accesses_of_pytorch_without_a_line_in_the_program(run, tmp_path, caches, way):
+    script, trace = tmp_path / "p.py", tmp_path / "t.tide"
+    script.write_text(PLAIN, encoding="utf-8")
+    done = run("record", "-q", "--accesses", "-o", trace, torch_python(), "-W", "ignore", script,
+               env=os.environ | {"XDG_CACHE_HOME": str(caches[way])}, timeout=900)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run("report", trace, "inefficient", "-f", "json", "--limit", "100")
+    rows = {(row["pattern"], row["used_before"], row["used_after"]): row["fall"]
+            for row in json.loads(done.stdout)["tables"]["inefficient"]["rows"]}
+    assert rows["unused", None, None] == 12_000_000  # kept
+    assert rows["late free", "sum_dim_IntList", None] == 4_000_000  # y
+    assert rows["idle", "add_Tensor", "sub__Tensor"] == 4_000_000  # held
+    assert not any(pattern == "early allocation" for pattern, _, _ in rows)
+    assert ("TorchDispatchMode" in done.stdout) == (way == "mode")  # a note says so
+
+
+@needs_torch
+def test_a_built_library_that_others_may_write_is_not_loaded(run, tmp_path, caches):
+    cache = tmp_path / "cache" / "tidemark"
+    cache.mkdir(parents=True)
+    (built,) = (caches["built"] / "tidemark").glob("*.so")
+    (cache / built.name).write_bytes(built.read_bytes())
+    (cache / built.name).chmod(0o777)
+    code = "import torch, tidemark._accesses as a; print(a.shim(torch))"
+    env = os.environ | {"PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(cache.parent)}
+    done = subprocess.run([torch_python(), "-W", "ignore", "-c", code], env=env, check=True, capture_output=True,
+                          text=True, timeout=300)
+    assert done.stdout == "None\n"
+
+
+@needs_torch
+def test_a_compiler_that_cannot_build_it_is_quoted(tmp_path):
+    code = "import tidemark.torch; tidemark.torch.build('/bin/false')"
+    env = os.environ | {"PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([torch_python(), "-W", "ignore", "-c", code], env=env, check=False, capture_output=True,
+                          text=True, timeout=300)
+    assert "the compiler could not build" in done.stderr and not list(tmp_path.rglob("*.so"))
+
+
 def test_without_a_recording_pytorch_is_not_even_imported(tmp_path):
     code = "import sys, tidemark.torch\nwith tidemark.torch.accesses(): pass\nassert 'torch' not in sys.modules"
     env = os.environ | {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -312,11 +312,11 @@ print(w.double().sum().item())
 """
 
 
-@pytest.mark.skipif("TIDEMARK_TORCH" not in os.environ, reason="TIDEMARK_TORCH names no interpreter with PyTorch")
+@needs_torch
 def test_a_training_loop_is_the_same_and_its_operators_are_named(run, watched, tmp_path):
     script = tmp_path / "p.py"
     script.write_text(TORCH_WRITES, encoding="utf-8")
-    python = os.environ["TIDEMARK_TORCH"]
+    python = torch_python()
     env = os.environ | {"PYTHONPATH": str(ROOT / "python")}
     alone = subprocess.run([python, script], env=env, capture_output=True, text=True, timeout=300)
     assert alone.returncode == 0, alone.stderr
