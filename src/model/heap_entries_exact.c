@@ -31,9 +31,15 @@ static struct heap_cell cell_of(const struct heap_entries_pass *s)
 static struct heap_entries_slots *slots_of(struct heap_entries_pass *s, uint32_t place,
                                            size_t infos)
 {
+    struct heap_entries_slots *slots;
+
     memory_fit_zeroed(s->slots, s->slots_room, (size_t)place + 1);
-    memory_fit_zeroed(s->slots[place].of, s->slots[place].room, infos + 1);
-    return &s->slots[place];
+    slots = &s->slots[place];
+    if (!slots->of) { /* all infos are known: there are no more of them */
+        slots->of = memory_zeroed((infos + 1) * sizeof(*slots->of));
+        slots->room = infos + 1;
+    }
+    return slots;
 }
 
 static struct heap_entries_latest *latest_of(struct heap_entries *t, uint64_t number)
