@@ -4,9 +4,16 @@
 #include "cli/command.h"
 #include "gauges/gauge.h"
 
+#define BY_FILES(name) &gauge_##name,
+#define BY_LIBRARY(name)
+
 static int run(int argc, char **argv, struct err *err)
 {
-    static const struct gauge *const list[] = {&gauge_drm, &gauge_dmem, NULL};
+    static const struct gauge *const list[] = {
+#define X(name, program, ...) BY_##program(name)
+        DEVICE_KINDS(X)
+#undef X
+            NULL};
 
     (void)err;
     return argc == 2 ? gauge_serve(list, argv[1]) : EXIT_USAGE;

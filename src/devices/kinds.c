@@ -7,29 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where distributions put the libraries that come with a driver. */
-#define LIBRARIES(name)                                                                            \
-    "usr/lib64/" name, "usr/lib/x86_64-linux-gnu/" name, "usr/lib/aarch64-linux-gnu/" name,        \
-        "usr/lib/" name
-
-static const char *const nvidia_signs[] = {"dev/nvidiactl", "dev/nvidia0", "dev/dxg",
-                                           LIBRARIES("libnvidia-ml.so.1"), NULL};
-static const char *const ascend_signs[] = {"dev/davinci_manager", "dev/davinci0",
-                                           "usr/local/dcmi/libdcmi.so", LIBRARIES("libdcmi.so"),
-                                           NULL};
-static const char *const drm_signs[] = {"dev/dri", "dev/accel", "sys/class/kfd/kfd", NULL};
-static const char *const sysman_signs[] = {LIBRARIES("libze_loader.so.1"), NULL};
-static const char *const dmem_signs[] = {"sys/fs/cgroup/dmem.capacity", NULL};
+#define SIGNS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 const struct device_kind device_kinds[DEVICE_KIND_COUNT] = {
-    [DEVICE_KIND_nvidia] = {"nvidia", "NVIDIA", "NVML", "libnvidia-ml.so.1", true, nvidia_signs},
-    [DEVICE_KIND_ascend] = {"ascend", "Huawei", "DCMI", "libdcmi.so", true, ascend_signs},
-    [DEVICE_KIND_drm] = {"drm", "AMD, Intel and others", "DRM fdinfo and sysfs", NULL, true,
-                         drm_signs},
-    [DEVICE_KIND_sysman] = {"sysman", "Intel and others with Level Zero", "Level Zero Sysman",
-                            "libze_loader.so.1", true, sysman_signs},
-    [DEVICE_KIND_dmem] = {"dmem", "any", "the dmem controller of control groups", NULL, false,
-                          dmem_signs},
+#define X(name, program, vendor, way, library, accelerator, ...)                                   \
+    [DEVICE_KIND_##name] = {#name, vendor, way, library, accelerator, SIGNS(__VA_ARGS__)},
+    DEVICE_KINDS(X)
+#undef X
 };
 
 const struct device_kind *device_kind_find(const char *name, size_t length)

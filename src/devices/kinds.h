@@ -17,16 +17,30 @@ struct device_kind {
     const char *const *signs;
 };
 
-/* In the order in which they are listed, and in which --gpu-id looks for the first. */
+/* Where distributions put the libraries that come with a driver. */
+#define DEVICE_LIBRARY(name)                                                                       \
+    "usr/lib64/" name, "usr/lib/x86_64-linux-gnu/" name, "usr/lib/aarch64-linux-gnu/" name,        \
+        "usr/lib/" name
+
+/* In the order in which they are listed, and in which --gpu-id looks for the first: the name, by which program it is
+ * read (LIBRARY: tidemark-devices, FILES: the tool under that name), and the fields of a device_kind.
+ */
+/* clang-format off: a row each */
 #define DEVICE_KINDS(X)                                                                            \
-    X(nvidia)                                                                                      \
-    X(ascend)                                                                                      \
-    X(drm)                                                                                         \
-    X(sysman)                                                                                      \
-    X(dmem)
+    X(nvidia, LIBRARY, "NVIDIA", "NVML", "libnvidia-ml.so.1", true, "dev/nvidiactl",               \
+      "dev/nvidia0", "dev/dxg", DEVICE_LIBRARY("libnvidia-ml.so.1"))                               \
+    X(ascend, LIBRARY, "Huawei", "DCMI", "libdcmi.so", true, "dev/davinci_manager",                \
+      "dev/davinci0", "usr/local/dcmi/libdcmi.so", DEVICE_LIBRARY("libdcmi.so"))                   \
+    X(drm, FILES, "AMD, Intel and others", "DRM fdinfo and sysfs", NULL, true, "dev/dri",          \
+      "dev/accel", "sys/class/kfd/kfd")                                                            \
+    X(sysman, LIBRARY, "Intel and others with Level Zero", "Level Zero Sysman",                    \
+      "libze_loader.so.1", true, DEVICE_LIBRARY("libze_loader.so.1"))                              \
+    X(dmem, FILES, "any", "the dmem controller of control groups", NULL, false,                    \
+      "sys/fs/cgroup/dmem.capacity")
+/* clang-format on */
 
 enum device_kind_number {
-#define X(name) DEVICE_KIND_##name,
+#define X(name, ...) DEVICE_KIND_##name,
     DEVICE_KINDS(X)
 #undef X
         DEVICE_KIND_COUNT

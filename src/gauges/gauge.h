@@ -1,5 +1,5 @@
-/* gauge - reads one kind of device, in a process of its own: one file each, and one line in the list of the
- * program that it is linked into (tidemark-devices for vendors' libraries, the tool for files of the kernel).
+/* gauge - reads one kind of device, in a process of its own: one file each. Its row of DEVICE_KINDS says which
+ * program that is (tidemark-devices for vendors' libraries, the tool for files of the kernel).
  *
  * A gauge may take as long as it takes, crash or print: nobody waits for it.
  */
@@ -7,6 +7,7 @@
 #define GAUGES_GAUGE_H
 
 #include "devices/gauge_wire.h"
+#include "devices/kinds.h"
 
 struct gauge_found {
     struct wire_device device[WIRE_DEVICES_MOST];
@@ -34,7 +35,9 @@ struct gauge {
     void (*read)(const struct gauge_asked *asked, struct gauge_answer *out);
 };
 
-extern const struct gauge gauge_nvidia, gauge_ascend, gauge_sysman, gauge_drm, gauge_dmem;
+#define X(name, ...) extern const struct gauge gauge_##name;
+DEVICE_KINDS(X)
+#undef X
 
 /* Another device; NULL: there are too many. */
 struct wire_device *gauge_add(struct gauge_found *f);

@@ -7,9 +7,16 @@
 
 #include <stddef.h>
 
+#define BY_LIBRARY(name) &gauge_##name,
+#define BY_FILES(name)
+
 int main(int argc, char **argv)
 {
-    static const struct gauge *const list[] = {&gauge_nvidia, &gauge_ascend, &gauge_sysman, NULL};
+    static const struct gauge *const list[] = {
+#define X(name, program, ...) BY_##program(name)
+        DEVICE_KINDS(X)
+#undef X
+            NULL};
 
     return argc == 2 ? gauge_serve(list, argv[1]) : 2;
 }

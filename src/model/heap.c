@@ -318,6 +318,7 @@ void heap_free(struct heap *h)
     free(s->sampled);
     free(h->thread_sums);
     free(h->stacks);
+    free(h->unreached);
     free(h->spreads);
     free(h->grid->steps);
     memset(h, 0, sizeof(*h));

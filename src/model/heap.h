@@ -68,11 +68,10 @@ struct heap_stack {
     struct {
         struct heap_count allocated, freed, temporary, live;
     } sums;
-    struct heap_count python;    /* the part of `allocated` by Python's own allocators */
-    struct heap_count at;        /* at the moment that heap_at was asked for */
-    struct heap_count unreached; /* what nothing pointed to at the last look */
-    uint64_t least, most;        /* sizes of blocks; most 0: none was allocated */
-    uint64_t first_ns, last_ns;  /* allocations */
+    struct heap_count python;   /* the part of `allocated` by Python's own allocators */
+    struct heap_count at;       /* at the moment that heap_at was asked for */
+    uint64_t least, most;       /* sizes of blocks; most 0: none was allocated */
+    uint64_t first_ns, last_ns; /* allocations */
 };
 
 struct heap_stack_spread { /* of a heap_stack */
@@ -114,6 +113,8 @@ struct heap {
     size_t thread_room;
     struct heap_stack *stacks; /* those that allocated, or freed, in no order */
     size_t stack_count;
+    struct heap_count *unreached; /* by place in stacks: what nothing pointed to at the last look;
+                                   * NULL: nothing is known to be so */
     struct heap_stack_spread *spreads; /* by place in stacks; NULL: all of it is exact, and heap */
     struct heap_size sizes[HEAP_SIZE_CLASSES];
     struct heap_sums sums; /* of all processes */
@@ -180,6 +181,8 @@ struct heap_amount heap_at_asked(struct heap *h, enum heap_moment standard);
 struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s);
 void heap_stack_sum_add(struct heap_stack_sum *to, const struct heap_stack_sum *from);
 struct heap_amount heap_stack_at(const struct heap *h, const struct heap_stack *s);
+/* What nothing pointed to at the last look. */
+struct heap_count heap_stack_unreached(const struct heap *h, const struct heap_stack *s);
 /* To change `at`; then heap_at_forget. */
 void heap_stack_at_set(struct heap *h, struct heap_stack *s, const struct heap_amount *at);
 /* Somebody has changed `at`. */

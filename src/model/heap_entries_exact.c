@@ -6,19 +6,8 @@
 #include "model/heap_entries_pass.h"
 
 #include "base/memory.h"
-#include "model/heap_replay.h"
 
 #include <stdlib.h>
-
-#define TICK_NS 4000000u /* times are known to a tick of the collector */
-
-struct taking { /* what one thread did at one time */
-    struct heap_entries *entries;
-    const struct heap_order_event *run;
-    struct heap_entries_slots *slots;
-    struct heap_entries_latest *latest;
-    const struct heap_info *infos;
-};
 
 /* Where the event is that is taken. */
 static struct heap_cell cell_of(const struct heap_entries_pass *s)
@@ -31,9 +20,15 @@ static struct heap_cell cell_of(const struct heap_entries_pass *s)
 static struct heap_entries_slots *slots_of(struct heap_entries_pass *s, uint32_t place,
                                            size_t infos)
 {
+    struct heap_entries_slots *slots;
+
     memory_fit_zeroed(s->slots, s->slots_room, (size_t)place + 1);
-    memory_fit_zeroed(s->slots[place].of, s->slots[place].room, infos + 1);
-    return &s->slots[place];
+    slots = &s->slots[place];
+    if (!slots->of) { /* all infos are known: there are no more of them */
+        slots->of = memory_zeroed((infos + 1) * sizeof(*slots->of));
+        slots->room = infos + 1;
+    }
+    return slots;
 }
 
 static struct heap_entries_latest *latest_of(struct heap_entries *t, uint64_t number)
@@ -46,7 +41,8 @@ static struct heap_entries_latest *latest_of(struct heap_entries *t, uint64_t nu
     return &s->latest[place];
 }
 
-static void put_brief(const struct taking *k, const struct heap_entries_slot *slot, uint32_t info)
+static void put_brief(const struct heap_entries_taking *k, const struct heap_entries_slot *slot,
+                      uint32_t info)
 {
     struct heap_entries *t = k->entries;
     struct heap_entry e = {slot->owner, slot->cell, slot->cell,
@@ -58,7 +54,8 @@ static void put_brief(const struct taking *k, const struct heap_entries_slot *sl
 }
 
 /* Its blocks of one cell and owner are runs and entries, as others are. */
-static void settle(const struct taking *k, struct heap_entries_slot *slot, uint32_t info)
+static void settle(const struct heap_entries_taking *k, struct heap_entries_slot *slot,
+                   uint32_t info)
 {
     struct heap_entries_pass *s = k->entries->pass;
 
@@ -76,8 +73,8 @@ static void raise_young(struct heap_entries_pass *s, struct heap_entries_slot *s
         slot->young = heap_runs_take_first(&s->runs, &slot->run, slot->owner, slot->cell);
 }
 
-static void renew(const struct taking *k, struct heap_entries_slot *slot, uint32_t info,
-                  unsigned int labels)
+static void renew(const struct heap_entries_taking *k, struct heap_entries_slot *slot,
+                  uint32_t info, unsigned int labels)
 {
     uint32_t thread = (uint32_t)k->run->thread;
 
@@ -92,8 +89,8 @@ static void renew(const struct taking *k, struct heap_entries_slot *slot, uint32
 }
 
 /* The slot of an info, at the owner and the cell of an event. */
-static inline struct heap_entries_slot *slot_at(const struct taking *k, const struct batch_event *b,
-                                                uint32_t info)
+static inline struct heap_entries_slot *slot_at(const struct heap_entries_taking *k,
+                                                const struct batch_event *b, uint32_t info)
 {
     struct heap_entries *t = k->entries;
     struct heap_entries_slot *slot = &k->slots->of[info];
@@ -107,7 +104,7 @@ static inline struct heap_entries_slot *slot_at(const struct taking *k, const st
     return slot;
 }
 
-static void note_latest(const struct taking *k, uint32_t info, uint32_t owner)
+static void note_latest(const struct heap_entries_taking *k, uint32_t info, uint32_t owner)
 {
     uint32_t at = k->latest->count++ % HEAP_ENTRIES_LATEST;
 
@@ -117,7 +114,7 @@ static void note_latest(const struct taking *k, uint32_t info, uint32_t owner)
 }
 
 /* Where a stretch is told finer, a run has its cells: all are there. */
-static void live(const struct taking *k, struct heap_entries_slot *slot)
+static void live(const struct heap_entries_taking *k, struct heap_entries_slot *slot)
 {
     struct heap_entries_pass *s = k->entries->pass;
 
@@ -127,7 +124,8 @@ static void live(const struct taking *k, struct heap_entries_slot *slot)
         slot->young++;
 }
 
-static void take_alloc(const struct taking *k, const struct batch_event *b, uint32_t info)
+static void take_alloc(const struct heap_entries_taking *k, const struct batch_event *b,
+                       uint32_t info)
 {
     struct heap_entries_slot *slot = info ? slot_at(k, b, info) : NULL;
 
@@ -136,119 +134,10 @@ static void take_alloc(const struct taking *k, const struct batch_event *b, uint
     note_latest(k, info, slot ? slot->owner : 0);
 }
 
-/* ---- which block ---- */
-
-struct found { /* neither: none */
-    bool young;
-    uint32_t *link; /* what leads to its run */
-    uint16_t likely;
-};
-
-static bool is_own(const struct taking *k, uint32_t owner)
-{
-    return k->entries->owners[owner].thread == k->run->thread;
-}
-
-/* The oldest of some cells, of the thread that frees it if there is one. The young come first. */
-static bool find_aged(const struct taking *k, struct heap_entries_slot *slot, uint16_t from,
-                      uint16_t to, struct found *f)
-{
-    struct heap_run *list = k->entries->pass->runs.list;
-    uint16_t cell = k->entries->pass->coarse[slot->cell];
-    bool young = slot->young && cell >= from && cell <= to;
-    uint32_t *any = NULL, *own = NULL;
-
-    for (uint32_t *link = &slot->run; *link && list[*link].cell >= from; link = &list[*link].next) {
-        if (list[*link].cell > to)
-            continue;
-        any = link;
-        own = is_own(k, list[*link].owner) ? link : own;
-    }
-    f->link = own || (young && is_own(k, slot->owner)) ? own : any;
-    f->young = young && !f->link;
-    return f->link || f->young;
-}
-
-/* The cells of the coarse grid that a block of that age may be of, and the first fine one. */
-static void find_ages(const struct taking *k, unsigned int lived, uint16_t *from, uint16_t *to,
-                      uint16_t *likely)
-{
-    const struct heap_edges *g = k->entries->edges;
-    struct heap_entries_pass *s = k->entries->pass;
-    uint16_t now = s->coarse[s->cell];
-    uint64_t from_ns, to_ns;
-
-    if (s->age_ns != k->run->time_ns)
-        for (int i = 0; i < HEAP_LIVED_CLASSES; i++)
-            s->ages[i].known = false;
-    s->age_ns = k->run->time_ns;
-    if (!s->ages[lived].known) {
-        struct heap_change c = {.info = 1, .time_ns = k->run->time_ns, .lived = lived};
-
-        heap_replay_born(&c, &from_ns, &to_ns);
-        from_ns -= from_ns < TICK_NS ? from_ns : TICK_NS;
-        to_ns += TICK_NS;
-        s->ages[lived].from = (uint16_t)heap_edges_coarse_cell(g, from_ns);
-        s->ages[lived].to = (uint16_t)heap_edges_coarse_cell(g, to_ns);
-        s->ages[lived].likely = (uint16_t)heap_edges_cell(g, from_ns);
-        s->ages[lived].known = true;
-    }
-    *likely = s->ages[lived].likely;
-    *from = s->ages[lived].from;
-    *to = s->ages[lived].to < now ? s->ages[lived].to : now;
-    *from = *from < *to ? *from : *to;
-}
-
-/* Its thread has allocated it so few allocations ago that it is known. */
-static bool find_named(const struct taking *k, struct heap_entries_slot *slot,
-                       const struct batch_event *b, uint32_t info, struct found *f)
-{
-    const struct heap_entries_latest *l = k->latest;
-    uint32_t at = (l->count - 1 - b->later_allocs) % HEAP_ENTRIES_LATEST;
-
-    f->likely = l->of[at].cell.fine;
-    if (b->later_allocs >= TRACE_LATER_MANY || l->count <= b->later_allocs ||
-        l->of[at].info != info)
-        return false;
-    f->young = slot->young && l->of[at].cell.fine == slot->cell && l->of[at].owner == slot->owner;
-    if (!f->young)
-        f->link = heap_runs_named(&k->entries->pass->runs, &slot->run, l->of[at].owner,
-                                  l->of[at].cell.coarse);
-    return f->young || f->link;
-}
-
-/* There is a run besides the first: the block may be of another than the one that is taken. */
-static bool has_several(const struct heap_entries_pass *s, const struct heap_entries_slot *slot)
-{
-    return slot->young ? slot->run != 0 : s->runs.list[slot->run].next != 0;
-}
-
-static struct found find_block(const struct taking *k, struct heap_entries_slot *slot,
-                               const struct batch_event *b, uint32_t info)
-{
-    struct heap_pairing *pairing = &k->entries->pairing;
-    const struct heap_entries_pass *s = k->entries->pass;
-    struct found f = {0};
-    uint16_t from, to;
-
-    if (find_named(k, slot, b, info, &f)) {
-        pairing->named++;
-        return f;
-    }
-    find_ages(k, b->lived, &from, &to, &f.likely);
-    if (find_aged(k, slot, from, to, &f)) {
-        pairing->aged++;
-        pairing->ambiguous += from != to && has_several(s, slot);
-        return f;
-    }
-    pairing->fallback++;
-    find_aged(k, slot, 0, s->coarse[s->cell], &f);
-    return f;
-}
-
 /* ---- it dies ---- */
 
-static void die(const struct taking *k, uint32_t info, uint32_t owner, struct heap_cell birth)
+static void die(const struct heap_entries_taking *k, uint32_t info, uint32_t owner,
+                struct heap_cell birth)
 {
     struct heap_entries *t = k->entries;
     struct heap_entries_slot *slot = &k->slots->of[info];
@@ -266,15 +155,16 @@ static void die(const struct taking *k, uint32_t info, uint32_t owner, struct he
     }
 }
 
-static void take_free(const struct taking *k, const struct batch_event *b, uint32_t info)
+static void take_free(const struct heap_entries_taking *k, const struct batch_event *b,
+                      uint32_t info)
 {
     struct heap_entries_pass *s = k->entries->pass;
     struct heap_entries_slot *slot = &k->slots->of[info];
-    struct found f;
+    struct heap_entries_found f;
 
     if (!slot->run && !slot->young)
         return;
-    f = find_block(k, slot, b, info);
+    f = heap_entries_find(k, slot, b, info);
     if (f.young) {
         slot->young--;
         die(k, info, slot->owner, (struct heap_cell){s->coarse[slot->cell], slot->cell});
@@ -286,7 +176,8 @@ static void take_free(const struct taking *k, const struct batch_event *b, uint3
 }
 
 /* A block that its thread frees at once is never among those that live. */
-static void take_brief(const struct taking *k, const struct batch_event *b, uint32_t info)
+static void take_brief(const struct heap_entries_taking *k, const struct batch_event *b,
+                       uint32_t info)
 {
     uint32_t owner = slot_at(k, b, info)->owner;
 
@@ -296,7 +187,8 @@ static void take_brief(const struct taking *k, const struct batch_event *b, uint
 }
 
 /* A free is taken back. */
-static void take_unfree(const struct taking *k, const struct batch_event *b, uint32_t info)
+static void take_unfree(const struct heap_entries_taking *k, const struct batch_event *b,
+                        uint32_t info)
 {
     struct heap_entries *t = k->entries;
     struct heap_entries_pass *s = t->pass;
@@ -333,7 +225,7 @@ static size_t in_cell(struct heap_entries *t, uint64_t ordinal, size_t count)
     return left < count ? (size_t)left : count;
 }
 
-static void take_events(const struct taking *k, const struct batch_event *b,
+static void take_events(const struct heap_entries_taking *k, const struct batch_event *b,
                         const struct batch_event *end)
 {
     const struct heap_state *state = k->run->process->state;
@@ -356,8 +248,8 @@ static void take_events(const struct taking *k, const struct batch_event *b,
 void heap_entries_run(struct heap_entries *t, const struct heap_order_event *e)
 {
     const struct heap_state *state = e->process->state;
-    const struct taking k = {t, e, slots_of(t->pass, e->place, state->info_count),
-                             latest_of(t, e->thread), state->infos};
+    const struct heap_entries_taking k = {t, e, slots_of(t->pass, e->place, state->info_count),
+                                          latest_of(t, e->thread), state->infos};
     uint64_t first = e->ordinal - e->count + 1;
 
     for (size_t i = 0, n; i < e->count; i += n) {
@@ -371,10 +263,10 @@ void heap_entries_run(struct heap_entries *t, const struct heap_order_event *e)
 void heap_entries_leave(struct heap_entries *t, uint32_t place, uint16_t death)
 {
     struct heap_entries_pass *s = t->pass;
-    const struct taking k = {.entries = t,
-                             .infos = place <= t->heap->process_count
-                                        ? t->heap->processes[place - 1]->state->infos
-                                        : NULL};
+    const struct heap_entries_taking k = {.entries = t,
+                                          .infos = place <= t->heap->process_count
+                                                     ? t->heap->processes[place - 1]->state->infos
+                                                     : NULL};
 
     for (size_t i = 1; k.infos && place < s->slots_room && i < s->slots[place].room; i++) {
         struct heap_entries_slot *slot = &s->slots[place].of[i];

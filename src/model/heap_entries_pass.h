@@ -61,6 +61,25 @@ static inline void heap_entries_move(struct heap_entries *t, uint64_t ordinal)
         s->cell++;
 }
 
+struct heap_entries_taking { /* what one thread did at one time */
+    struct heap_entries *entries;
+    const struct heap_order_event *run;
+    struct heap_entries_slots *slots;
+    struct heap_entries_latest *latest;
+    const struct heap_info *infos;
+};
+
+struct heap_entries_found { /* of a block; neither of both: it is none that lives */
+    bool young;
+    uint32_t *link; /* what leads to its run */
+    uint16_t likely;
+};
+
+/* heap_entries_find.c: the block that a free of such an info is of. */
+struct heap_entries_found heap_entries_find(const struct heap_entries_taking *k,
+                                            struct heap_entries_slot *slot,
+                                            const struct batch_event *b, uint32_t info);
+
 /* heap_entries_exact.c: a run of exact allocations and frees, */
 void heap_entries_run(struct heap_entries *t, const struct heap_order_event *e);
 /* what is left of a process: it dies with it, or is alive at the end, */

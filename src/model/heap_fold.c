@@ -63,10 +63,29 @@ static struct heap_stack_spread *make_spread(struct heap *h, const struct heap_s
     return &h->spreads[s - h->stacks];
 }
 
+struct heap_count heap_stack_unreached(const struct heap *h, const struct heap_stack *s)
+{
+    size_t place = (size_t)(s - h->stacks);
+
+    return place < h->pass->unreached_room ? h->unreached[place] : (struct heap_count){0};
+}
+
+static void add_unreached(struct heap *h, const struct heap_stack *s,
+                          const struct heap_amount *more)
+{
+    size_t place = (size_t)(s - h->stacks);
+
+    if (!more->milliblocks)
+        return;
+    memory_fit_zeroed(h->unreached, h->pass->unreached_room, place + 1);
+    count_add(&h->unreached[place], more);
+}
+
 struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s)
 {
     static const struct heap_spread none;
     const struct heap_stack_spread *spread = spread_of(h, s);
+    const struct heap_count unreached = heap_stack_unreached(h, s);
 
     return (struct heap_stack_sum){
         .sums = {.allocated = amount_of(&s->sums.allocated, &spread->allocated),
@@ -75,7 +94,7 @@ struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_sta
                  .live = amount_of(&s->sums.live, &spread->live)},
         .python = amount_of(&s->python, &spread->python),
         .at = amount_of(&s->at, &spread->at),
-        .unreached = amount_of(&s->unreached, &none),
+        .unreached = amount_of(&unreached, &none),
         .at_mapped = spread->at_mapped,
         .at_shared = spread->at_shared,
         .least = s->least,
@@ -229,7 +248,7 @@ static void fold_info(struct heap *h, struct class_sums *class_sums, uint32_t pl
     if (number < state->unreached_room) {
         struct heap_amount unreached = blocks(state->unreached[number], i->bytes);
 
-        count_add(&s->unreached, &unreached);
+        add_unreached(h, s, &unreached);
     }
     if (i->python)
         count_add(&s->python, &sums.allocated);

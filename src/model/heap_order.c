@@ -1,6 +1,4 @@
-/* heap_order - see heap_order.h. The queue is a binary heap of sources by the time of their next
- * events.
- */
+/* heap_order - see heap_order.h. */
 #include "model/heap_order.h"
 
 #include "base/memory.h"
@@ -16,63 +14,6 @@ enum ended { RUNS, ENDED, DEAD }; /* ENDED: it dies when anything of another fol
 #define TAIL 500           /* the end of the recording: this part of its time, */
 #define TAIL_NS 100000000u /* or this much, in which processes end one after the other */
 #define WAITING_MOST ((size_t)64 << 20) /* bytes; above, what is earliest waits no longer */
-
-/* ---- the queue ---- */
-
-static bool is_before(const struct heap_source *a, const struct heap_source *b)
-{
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns;
-    return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
-}
-
-static void swap(struct heap_order *o, size_t i, size_t j)
-{
-    struct heap_source *s = o->queue[i];
-
-    o->queue[i] = o->queue[j];
-    o->queue[j] = s;
-}
-
-static void sift_down(struct heap_order *o)
-{
-    size_t i = 0;
-
-    for (;;) {
-        size_t least = i;
-
-        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < o->queued; child++)
-            if (is_before(o->queue[child], o->queue[least]))
-                least = child;
-        if (least == i)
-            return;
-        swap(o, i, least);
-        i = least;
-    }
-}
-
-static void enqueue(struct heap_order *o, struct heap_source *s)
-{
-    size_t i = o->queued;
-
-    memory_fit(o->queue, o->queue_room, o->queued + 1);
-    o->queue[o->queued++] = s;
-    for (; i && is_before(o->queue[i], o->queue[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(o, i, (i - 1) / 2);
-}
-
-static void dequeue(struct heap_order *o)
-{
-    struct heap_source *s = o->queue[0];
-
-    swap(o, 0, --o->queued);
-    sift_down(o);
-    free(s->portion);
-    s->portion = NULL;
-    s->count = s->at = 0;
-    if (s->once)
-        free(s);
-}
 
 /* ---- what is handed out ---- */
 
@@ -267,12 +208,11 @@ static void hand_record(struct heap_order *o, const struct trace_event *ev)
 /* All that the first source has up to a time and up to what the others have. */
 static void hand_first(struct heap_order *o, uint64_t until_ns)
 {
-    struct heap_source *s = o->queue[0];
-    size_t second = o->queued > 2 && is_before(o->queue[2], o->queue[1]) ? 2 : 1;
-    const struct heap_source *other = o->queued > 1 ? o->queue[second] : NULL;
+    struct heap_source *s = o->queue.list[0];
+    const struct heap_source *other = heap_queue_second(&o->queue);
     bool more = true;
 
-    while (more && s->time_ns <= until_ns && (!other || is_before(s, other))) {
+    while (more && s->time_ns <= until_ns && (!other || heap_source_is_before(s, other))) {
         if (s->at < s->count) {
             if (s->first->courses)
                 hand_course(o, s);
@@ -292,14 +232,14 @@ static void hand_first(struct heap_order *o, uint64_t until_ns)
         more = heap_source_advance(&o->waiting, s);
     }
     if (more)
-        sift_down(o);
+        heap_queue_settle(&o->queue);
     else
-        dequeue(o);
+        heap_queue_drop(&o->queue);
 }
 
 static void hand_until(struct heap_order *o, uint64_t until_ns)
 {
-    while (o->queued && o->queue[0]->time_ns <= until_ns)
+    while (o->queue.count && o->queue.list[0]->time_ns <= until_ns)
         hand_first(o, until_ns);
 }
 
@@ -331,7 +271,7 @@ static void push(struct heap_order *o, struct heap_source *s, const struct trace
     bool coursed = o->coursed && c->wanted && ev->kind == TRACE_BATCH;
 
     if (heap_source_push(&o->waiting, s, ev, coursed ? c : NULL))
-        enqueue(o, s);
+        heap_queue_add(&o->queue, s);
 }
 
 /* What a process did is in its own source, in the order of the trace; NULL: it is not wanted. */
@@ -392,7 +332,7 @@ void heap_order_record(void *order, const struct trace_event *ev)
     push(o, s, ev);
     if (ev->time_ns > TRACE_BATCH_SPAN_MOST)
         hand_until(o, ev->time_ns - TRACE_BATCH_SPAN_MOST);
-    while (o->queued && o->waiting.bytes > WAITING_MOST)
+    while (o->queue.count && o->waiting.bytes > WAITING_MOST)
         hand_first(o, UINT64_MAX);
 }
 
@@ -409,15 +349,15 @@ void heap_order_flush(struct heap_order *o)
 
 void heap_order_free(struct heap_order *o)
 {
-    for (size_t i = 0; i < o->queued; i++)
-        if (o->queue[i]->once)
-            free(o->queue[i]);
+    for (size_t i = 0; i < o->queue.count; i++)
+        if (o->queue.list[i]->once)
+            free(o->queue.list[i]);
     for (size_t i = 0; i < o->of_room; i++)
         free(o->of[i]);
     free(o->of);
     free(o->ended);
     free(o->ending);
-    free(o->queue);
+    free(o->queue.list);
     heap_live_free(&o->live);
     mappings_free(&o->mappings);
     *o = (struct heap_order){0};

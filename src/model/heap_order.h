@@ -9,6 +9,7 @@
 
 #include "model/heap.h"
 #include "model/heap_live.h"
+#include "model/heap_queue.h"
 #include "model/heap_source.h"
 
 enum heap_order_kind {
@@ -44,9 +45,8 @@ struct heap_order { /* zeroed: not started */
     struct heap *heap;
     heap_order_take *take;
     void *context;
-    bool coursed;               /* batches are handed out as courses, where the heap has them */
-    struct heap_source **queue; /* those that have something, the earliest first: a heap */
-    size_t queued, queue_room;
+    bool coursed; /* batches are handed out as courses, where the heap has them */
+    struct heap_queue queue;
     struct heap_source **of; /* by place of the process; 0: records of other kinds */
     size_t of_room;
     uint64_t now_ns;

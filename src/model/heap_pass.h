@@ -134,7 +134,7 @@ struct heap_pass {
     bool at_known;
     struct heap_amount at_sum;
     uint32_t *stack_places; /* by number, up to frames->stack_count: 1 + place in heap.stacks */
-    size_t stack_room, spread_room;
+    size_t stack_room, spread_room, unreached_room;
     struct heap_together together;
     struct born_known born; /* of contexts, where some blocks alone are asked about */
     struct heap_cut *cuts;  /* moments that the events are read again for */

@@ -40,6 +40,17 @@ static void hand_out(const struct heap_replay *r, const struct heap_change *c)
         r->takers[i].take(r->takers[i].context, c);
 }
 
+/* The same to those who want it: few do, of most. */
+static inline void hand_to(const struct heap_replay *r, uint32_t wanted,
+                           const struct heap_change *c)
+{
+    for (; wanted; wanted &= wanted - 1) {
+        int i = __builtin_ctz(wanted);
+
+        r->takers[i].take(r->takers[i].context, c);
+    }
+}
+
 /* The events of a process are counted as when they were read first; false: it is after the stretch. */
 static bool count(struct heap_replay *r, struct heap_change *c, uint64_t time_ns)
 {
@@ -50,12 +61,14 @@ static bool count(struct heap_replay *r, struct heap_change *c, uint64_t time_ns
     return true;
 }
 
-static bool is_wanted(const struct heap_replay *r, const struct heap_process *p, uint64_t stack)
+static uint32_t wanted_by(const struct heap_replay *r, const struct heap_process *p, uint64_t stack)
 {
+    uint32_t wanted = 0;
+
     for (int i = 0; i < r->count; i++)
         if (!r->takers[i].wants || r->takers[i].wants(r->takers[i].context, p, stack))
-            return true;
-    return false;
+            wanted |= (uint32_t)1 << i;
+    return wanted;
 }
 
 /* Those that are not defined nobody wants. */
@@ -71,7 +84,7 @@ static const struct heap_replay_info *infos_of(struct heap_replay *r, const stru
     for (size_t i = 1; i <= s->info_count; i++)
         if (s->infos[i].defined)
             (*infos)[i] = (struct heap_replay_info){s->infos[i].bytes, s->infos[i].stack,
-                                                    is_wanted(r, p, s->infos[i].stack)};
+                                                    wanted_by(r, p, s->infos[i].stack)};
     return *infos;
 }
 
@@ -108,7 +121,7 @@ static void take_portion(void *context, const struct batch_event *events, size_t
         c->freed = e->op == BATCH_FREE;
         c->revived = e->op == BATCH_UNFREE;
         c->lived = e->lived;
-        hand_out(r->replay, c);
+        hand_to(r->replay, info->wanted, c);
     }
 }
 

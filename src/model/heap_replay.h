@@ -35,7 +35,7 @@ typedef bool heap_replay_wants(void *context, const struct heap_process *p, uint
 struct heap_replay_info { /* what is asked for each event, close together */
     uint64_t bytes;
     uint32_t stack;
-    bool wanted; /* by somebody */
+    uint32_t wanted; /* a bit for each taker that does */
 };
 
 struct heap_replay { /* zeroed but for its heap: nobody takes anything */
@@ -61,7 +61,7 @@ void heap_replay_start(struct heap *h, struct arena *arena);
 /* Take all changes up to a time; false: there are too many who do. */
 bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *context,
                      uint64_t until_ns);
-/* The same, but of exact blocks those that it wants, and whatever others want. */
+/* The same, but of exact blocks those that it wants. */
 bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_replay_wants *wants,
                           void *context, uint64_t until_ns);
 

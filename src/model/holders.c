@@ -44,14 +44,26 @@ static bool has_line(const struct blame *b, uint32_t stack)
     return !blame_is_foreign(b, stack) && (line >= SCOPE_KINDS || line == SCOPE_LEFT_OUT);
 }
 
+/* Another line than blame's own: that of all stacks is copied for the first of them. */
+static void give(struct holders *h, const struct blame *b, size_t stack, uint32_t line,
+                 struct arena *a)
+{
+    size_t bytes = (b->frames->stack_count + 1) * sizeof(*h->lines);
+
+    if (!h->others)
+        h->lines = h->others = memcpy(arena_alloc(a, bytes), b->of_stack, bytes);
+    h->others[stack] = line;
+}
+
 static void settle(struct holders *h, const struct blame *b, const struct owner *owner,
-                   size_t stack)
+                   size_t stack, struct arena *a)
 {
     if (owner->line >= LINES)
-        h->lines[stack] = owner->line - LINES;
+        give(h, b, stack, owner->line - LINES, a);
     else if (owner->line == NO_LINE && blame_is_foreign(b, stack))
-        h->lines[stack] = SCOPE_WORKERS;
-    h->started[stack] = owner->creator;
+        give(h, b, stack, SCOPE_WORKERS, a);
+    if (owner->creator)
+        h->started[stack] = owner->creator;
 }
 
 void holders_find(struct holders *h, const struct pool_code *code, const struct creators *c,
@@ -61,13 +73,14 @@ void holders_find(struct holders *h, const struct pool_code *code, const struct 
     size_t stacks = b->frames->stack_count;
     struct owner *owners = memory_zeroed((stacks + 1) * sizeof(*owners));
 
-    h->lines = arena_alloc(a, (stacks + 1) * sizeof(*h->lines));
+    h->lines = b->of_stack;
+    h->others = NULL;
     h->started = arena_alloc(a, (stacks + 1) * sizeof(*h->started));
-    memcpy(h->lines, b->of_stack, (stacks + 1) * sizeof(*h->lines));
     for (size_t i = 0; i < c->count; i++)
         if (c->pairs[i].stack <= stacks && !has_line(b, c->pairs[i].stack))
             own(code, &owners[c->pairs[i].stack], c->pairs[i].creator);
-    for (size_t i = 1; i <= stacks; i++)
-        settle(h, b, &owners[i], i);
+    for (size_t i = 0; i < c->count; i++)
+        if (c->pairs[i].stack && c->pairs[i].stack <= stacks)
+            settle(h, b, &owners[c->pairs[i].stack], c->pairs[i].stack, a);
     free(owners);
 }

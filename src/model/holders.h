@@ -9,11 +9,12 @@
 #include "model/pool_code.h"
 
 struct holders {
-    uint32_t *lines;   /* by stack; of blame */
-    uint32_t *started; /* by stack: who started its threads, where that decided; 0: nobody */
+    const uint32_t *lines; /* by stack; of blame, which may have them */
+    uint32_t *others;      /* the same, where some are others than blame's; NULL: none is */
+    uint32_t *started;     /* by stack: who started its threads, where that decided; 0: nobody */
 };
 
-/* In the arena. */
+/* In the arena, while there is the blame. */
 void holders_find(struct holders *h, const struct pool_code *code, const struct creators *c,
                   struct arena *a);
 

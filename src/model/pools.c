@@ -223,7 +223,7 @@ void pools_take_exact(void *pools, const struct heap_change *c)
     size_t group;
     bool is_new;
 
-    if (!c->info || !pools_want(p, c->process, c->stack))
+    if (!c->info)
         return;
     pool_groups_move(&p->groups, c, heap_together_events(p->heap, c->process));
     if (c->freed) {

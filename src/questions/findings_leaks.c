@@ -198,8 +198,10 @@ static void find_lost(struct findings *f)
     char size[TEXT_SIZE];
 
     for (size_t i = 0; i < h->stack_count; i++) {
-        lost.bytes += h->stacks[i].unreached.bytes;
-        lost.milliblocks += h->stacks[i].unreached.milliblocks;
+        const struct heap_count unreached = heap_stack_unreached(h, &h->stacks[i]);
+
+        lost.bytes += unreached.bytes;
+        lost.milliblocks += unreached.milliblocks;
     }
     if (!heap_reach_known(h) || lost.bytes < LOST_LEAST)
         return;

@@ -152,9 +152,11 @@ static uint64_t lost_sum(const struct heap *h)
 {
     uint64_t bytes = 0;
 
-    for (size_t i = 0; i < h->stack_count; i++)
-        bytes += h->stacks[i].unreached.bytes < h->stacks[i].at.bytes ? h->stacks[i].unreached.bytes
-                                                                      : h->stacks[i].at.bytes;
+    for (size_t i = 0; i < h->stack_count; i++) {
+        uint64_t lost = heap_stack_unreached(h, &h->stacks[i]).bytes, at = h->stacks[i].at.bytes;
+
+        bytes += lost < at ? lost : at;
+    }
     return bytes;
 }
 
