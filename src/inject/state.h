@@ -164,6 +164,7 @@ struct thread {            /* private memory, most of it never touched */
     struct thread *next; /* of the process's list, which only grows */
     struct pc_row pcs[PC_ROWS];
     struct numbered stacks[NUMBERED];
+    unsigned int news, unseen; /* of its stacks, see stacks.c */
     struct trail told;
     uint64_t frames[RING_DEPTH_MOST + 8];
     uint64_t outer[RING_DEPTH_MOST / 4];
