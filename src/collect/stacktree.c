@@ -39,16 +39,18 @@ static void insert(struct stacktree *t, uint32_t number, uint32_t hash)
     t->index[i] = (uint64_t)hash << 32 | number;
 }
 
-/* Those right after their parent are in no index. */
 static void grow(struct stacktree *t)
 {
-    t->bits = t->index ? t->bits + 1 : FIRST_BITS;
-    free(t->index);
+    uint64_t *old = t->index;
+    size_t places = old ? (size_t)1 << t->bits : 0;
+
+    t->bits = old ? t->bits + 1 : FIRST_BITS;
     t->index = memory_zeroed(sizeof(*t->index) << t->bits);
-    for (uint32_t n = 1; n <= t->count; n++) {
-        if (t->nodes[n].parent != n - 1)
-            insert(t, n, hash_of(t->nodes[n].parent, t->nodes[n].frame));
+    for (size_t i = 0; i < places; i++) {
+        if (old[i])
+            insert(t, (uint32_t)old[i], (uint32_t)(old[i] >> 32));
     }
+    free(old);
 }
 
 static bool is_child(const struct stacktree *t, uint32_t number, uint32_t parent, uint32_t frame)
