@@ -28,7 +28,7 @@ struct stackmap_code {             /* a function in Python */
 };
 
 #define STACKMAP_NEAR_FIRST 256u /* there are as many as are missed, up to the most */
-#define STACKMAP_NEAR_MOST 4096u
+#define STACKMAP_NEAR_MOST 16384u
 
 struct stackmap_near { /* a frame as the program says it, and its number in the trace */
     uint64_t frame, number;

@@ -4,25 +4,23 @@
 #include "inject/path.h"
 #include "inject/sight.h"
 
-static inline const struct memo_entry *set_of(const struct memo *m, uint64_t key)
+/* The first place of a key's set. */
+static inline size_t set_of(uint64_t key)
 {
     unsigned int sets = likely(mode_is_exact(local.mode)) ? MEMO_SETS : MEMO_SETS_FEW;
 
-    return &m->entries[((key >> 20) & (sets - 1)) * MEMO_WAYS];
+    return ((key >> 20) & (sets - 1)) * MEMO_WAYS;
 }
 
 static inline bool same_words(const struct memo *m, const struct memo_entry *e)
 {
     const uint32_t *at = &m->offsets[e->start % MEMO_WORDS];
     const uint64_t *value = &m->values[e->start % MEMO_WORDS];
-    unsigned int n = e->words, i = 0;
     uint64_t differ = 0;
 
 #define WORD(i) (*(const volatile uint64_t *)(e->sp + at[i]) ^ value[i])
-    for (; i + 4 <= n && !differ; i += 4)
+    for (unsigned int i = 0; i < e->words && !differ; i += MEMO_WORDS_STEP)
         differ = WORD(i) | WORD(i + 1) | WORD(i + 2) | WORD(i + 3);
-    for (; i < n && !differ; i++)
-        differ = WORD(i);
 #undef WORD
     return !differ;
 }
@@ -34,17 +32,27 @@ static inline bool is_whole(const struct memo *m, const struct memo_entry *e)
            e->first + MEMO_FRAMES >= m->top_frame + MEMO_FRAMES_EACH;
 }
 
+static inline bool is_it(const struct memo *m, const struct memo_entry *e,
+                         const struct memo_call *c)
+{
+    return e->sp == c->sp && e->python == c->python && (!e->needs_fp || e->fp == c->fp) &&
+           is_whole(m, e) && same_words(m, e) &&
+           (!e->frames || sight_same(&m->frames[e->first % MEMO_FRAMES], e->frames));
+}
+
+/* Which place of a set it is cannot be guessed: so all are looked at, without a branch for each. */
 uint32_t memo_recall(const struct thread *t, const struct memo_call *c)
 {
     const struct memo *m = &t->memo;
-    const struct memo_entry *e = set_of(m, c->key);
+    size_t set = set_of(c->key);
+    unsigned int at = 0;
 
-    for (unsigned int i = 0; i < MEMO_WAYS; i++, e++) {
-        if (e->key != c->key || e->sp != c->sp || e->python != c->python ||
-            (e->needs_fp && e->fp != c->fp))
-            continue;
-        if (is_whole(m, e) && same_words(m, e) &&
-            (!e->frames || sight_same(&m->frames[e->first % MEMO_FRAMES], e->frames)))
+    for (unsigned int i = 0; i < MEMO_WAYS; i++)
+        at |= (unsigned int)(m->keys[set + i] == c->key) << i;
+    for (; at; at &= at - 1) {
+        const struct memo_entry *e = &m->entries[set + (unsigned int)__builtin_ctz(at)];
+
+        if (likely(is_it(m, e, c)))
             return e->stack;
     }
     return 0;
@@ -59,21 +67,30 @@ static void make_room(struct memo *m)
         m->top_frame += MEMO_FRAMES - m->top_frame % MEMO_FRAMES;
 }
 
-static struct memo_entry *place_for(struct memo *m, uint64_t key)
+static size_t place_for(struct memo *m, uint64_t key)
 {
-    size_t set = (size_t)(set_of(m, key) - m->entries);
-    struct memo_entry *e = &m->entries[set];
+    size_t set = set_of(key);
 
-    for (unsigned int i = 0; i < MEMO_WAYS; i++)
-        if (!e[i].key || !is_whole(m, &e[i]))
-            return &e[i];
-    return &e[m->turn[set / MEMO_WAYS]++ % MEMO_WAYS];
+    for (size_t i = set; i < set + MEMO_WAYS; i++)
+        if (!m->keys[i] || !is_whole(m, &m->entries[i]))
+            return i;
+    return set + m->turn[set / MEMO_WAYS]++ % MEMO_WAYS;
+}
+
+/* The last is compared again where others would be. */
+static void fill_up(struct path_words *w)
+{
+    for (; w->count % MEMO_WORDS_STEP; w->count++) {
+        w->offsets[w->count] = w->offsets[w->count - 1];
+        w->values[w->count] = w->values[w->count - 1];
+    }
 }
 
 void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, size_t frames)
 {
     struct memo *m = &t->memo;
     struct path_words w = {.base = c->sp, .most = MEMO_WORDS_EACH};
+    size_t place;
 
     if (frames > MEMO_FRAMES_EACH || !frames != !c->python)
         return;
@@ -83,16 +100,18 @@ void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, 
     if (!path_read(t, &w) ||
         (frames && !sight_read(t, &m->frames[m->top_frame % MEMO_FRAMES], frames, c->python)))
         return;
-    *place_for(m, c->key) = (struct memo_entry){.key = c->key,
-                                                .sp = c->sp,
-                                                .fp = c->fp,
-                                                .python = c->python,
-                                                .start = m->top,
-                                                .first = m->top_frame,
-                                                .stack = stack,
-                                                .words = (uint16_t)w.count,
-                                                .frames = (uint16_t)frames,
-                                                .needs_fp = w.needs_fp};
+    fill_up(&w);
+    place = place_for(m, c->key);
+    m->keys[place] = c->key;
+    m->entries[place] = (struct memo_entry){.sp = c->sp,
+                                            .fp = c->fp,
+                                            .python = c->python,
+                                            .start = m->top,
+                                            .first = m->top_frame,
+                                            .stack = stack,
+                                            .words = (uint16_t)w.count,
+                                            .frames = (uint16_t)frames,
+                                            .needs_fp = w.needs_fp};
     m->top += w.count;
     m->top_frame += frames;
 }

@@ -158,6 +158,13 @@ enum lookup_claim numbers_claim(struct numbers *n, uint64_t key, uint32_t *numbe
     return *entry ? LOOKUP_FOUND : add(n, key, hash, in, number, entry);
 }
 
+uint32_t numbers_unseen(struct numbers *n)
+{
+    if (atomic_load_explicit(&n->count, memory_order_relaxed) >= RING_STACKS_MOST / 2)
+        return 0;
+    return atomic_fetch_add(&n->count, 1) + 1;
+}
+
 void numbers_forget(struct numbers *n)
 {
     for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {

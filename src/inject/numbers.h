@@ -19,6 +19,9 @@ struct numbers { /* zeroed is empty */
 enum lookup_claim numbers_claim(struct numbers *n, uint64_t key, uint32_t *number,
                                 struct lookup_entry **entry);
 
+/* A number for a key that nobody shall find; 0: there are no more. Half of them are kept for the others. */
+uint32_t numbers_unseen(struct numbers *n);
+
 void numbers_forget(
     struct numbers *n); /* all; others may still read the old ones: they stay mapped */
 

@@ -52,6 +52,34 @@ static void tell(struct thread *t, uint32_t number, size_t shared, uint32_t from
                (const char *)t->mixed, own * sizeof(*t->mixed));
 }
 
+#define NEWS_MOST 1024u /* how new the last stacks were: each that was adds one, */
+#define NEWS_LOST 32u   /* and one that was not takes so many away */
+#define NEWS_MANY 960u  /* from here on only the first of so many is looked for: */
+#define NEWS_EACH 4u
+
+/* To look for a stack among millions is a miss of the cache in each of several tables, and where nearly all
+ * are new it is in vain: most are then given a number unseen. One that does come again has two numbers,
+ * and is told twice: the collector makes one stack of them.
+ */
+static uint32_t number_unseen(struct thread *t)
+{
+    if (t->news < NEWS_MANY || !mode_is_exact(local.mode) || ++t->unseen % NEWS_EACH == 0)
+        return 0;
+    return numbers_unseen(&process.stacks);
+}
+
+static enum lookup_claim look_for(struct thread *t, uint64_t h, uint32_t *number,
+                                  struct lookup_entry **entry)
+{
+    enum lookup_claim claim = numbers_claim(&process.stacks, h, number, entry);
+
+    if (claim == LOOKUP_FOUND)
+        t->news -= t->news < NEWS_LOST ? t->news : NEWS_LOST;
+    else
+        t->news += t->news < NEWS_MOST;
+    return claim;
+}
+
 /* The number of the trail, of whose `count` frames the first `shared` are those that it had before. */
 static uint32_t number_of(struct thread *t, size_t shared, size_t count, bool *known)
 {
@@ -60,19 +88,20 @@ static uint32_t number_of(struct thread *t, size_t shared, size_t count, bool *k
     uint64_t h = follow(trail, shared, count, t->generation);
     uint32_t from = trail->number, number;
     struct numbered *near = &t->stacks[(h >> 20) % NUMBERED];
-    struct lookup_entry *entry;
+    struct lookup_entry *entry = NULL;
 
     trail->number = 0;
     *known = true;
     if (near->hash == h)
         return trail->number = (uint32_t)near->number;
-    if (numbers_claim(&process.stacks, h, &number, &entry) == LOOKUP_FULL)
+    number = number_unseen(t);
+    if (!number && look_for(t, h, &number, &entry) == LOOKUP_FULL)
         return 0;
-    *known = buffer_knows(t, &entry->value);
-    if (!*known) {
+    *known = entry && buffer_knows(t, &entry->value);
+    if (!*known)
         tell(t, number, shared, from, had);
+    if (!*known && entry)
         buffer_told(t, &entry->value);
-    }
     *near = (struct numbered){h, number};
     return trail->number = number;
 }

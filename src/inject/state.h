@@ -86,10 +86,8 @@ struct memo_frame { /* a Python frame of a stack in the memo: what it read */
 };
 
 struct memo_entry {
-    uint64_t
-        key; /* of the two innermost return addresses, the stack pointer and the Python frame */
-    uintptr_t sp, fp, python; /* python: the innermost Python frame; 0: none */
-    uint64_t start, first;    /* of its words and frames, counted from the thread's first */
+    _Alignas(64) uintptr_t sp, fp, python; /* python: the innermost Python frame; 0: none */
+    uint64_t start, first; /* of its words and frames, counted from the thread's first */
     uint32_t stack;
     uint16_t words, frames;
     uint8_t needs_fp;
@@ -108,6 +106,7 @@ struct meld {
 #define MEMO_WAYS 4u
 #define MEMO_WORDS (1u << 16)
 #define MEMO_WORDS_EACH 4096u /* of one stack, at most */
+#define MEMO_WORDS_STEP 4u    /* so many are compared at once: their number is a multiple of it */
 #define MEMO_FRAMES (1u << 14)
 #define MEMO_FRAMES_EACH 1024u
 #define PC_ROWS 1024u
@@ -120,8 +119,12 @@ struct meld {
 struct memo {
     uint64_t top, top_frame; /* where words and frames go on */
     uint8_t turn[MEMO_SETS];
-    struct memo_entry entries[MEMO_SETS * MEMO_WAYS];
-    uint32_t offsets[MEMO_WORDS]; /* from sp */
+    /* Of the two innermost return addresses, the stack pointer and the Python frame: apart from the
+     * entries, so that those of a set are looked at at once. 0: empty.
+     */
+    _Alignas(64) uint64_t keys[MEMO_SETS * MEMO_WAYS];
+    struct memo_entry entries[MEMO_SETS * MEMO_WAYS]; /* a line of the cache each */
+    uint32_t offsets[MEMO_WORDS];                     /* from sp */
     uint64_t values[MEMO_WORDS];
     struct memo_frame frames[MEMO_FRAMES]; /* the innermost first */
 };
@@ -165,6 +168,7 @@ struct thread {            /* private memory, most of it never touched */
     struct thread *next; /* of the process's list, which only grows */
     struct pc_row pcs[PC_ROWS];
     struct numbered stacks[NUMBERED];
+    unsigned int news, unseen; /* of its stacks, see stacks.c */
     struct trail told;
     uint64_t frames[RING_DEPTH_MOST + 8];
     uint64_t outer[RING_DEPTH_MOST / 4];

@@ -52,13 +52,13 @@ static size_t walk_native(struct thread *t, struct caller c, struct caller *seco
 }
 
 /* What the memo is asked for: the call whose second frame this is, and what runs in Python. */
-static inline struct memo_call call_of(const struct looker *l, struct caller second)
+static inline struct memo_call call_of(uintptr_t pc, struct caller second, uintptr_t tstate)
 {
-    uintptr_t at = l->tstate ? sight_top(l->tstate) : 0;
+    uintptr_t at = tstate ? sight_top(tstate) : 0;
     uintptr_t instruction = at ? *(const volatile uintptr_t *)(at + python.layout.frame_instruction)
                                : 0;
 
-    return memo_call(l->at.pc, second, at, instruction);
+    return memo_call(pc, second, at, instruction);
 }
 
 /* The number of the native frames, `count` of t->frames, and of those of the last look, if there are any. */
@@ -94,7 +94,7 @@ static OUTLINE uint32_t walk_all(struct thread *t, const struct looker *l, bool 
         python_torn(t);
     stack = number_of(t, l, count, !sight.bad && sight.count, &known);
     if (memo && known && stack && second.sp && !sight.bad && !local.parked) {
-        call = call_of(l, second);
+        call = call_of(l->at.pc, second, l->tstate);
         memo_remember(t, &call, stack, sight.count);
     }
     return stack;
@@ -123,21 +123,30 @@ static inline __attribute__((always_inline)) bool step_out(struct thread *t, str
     return true;
 }
 
-/* Then the memo is asked. */
-static inline __attribute__((always_inline)) uint32_t stack_of(struct thread *t,
-                                                               const struct looker *l)
+/* What the memo did not know, by registers alone: who knows it all has no struct to make. */
+static OUTLINE uint32_t walk_plain(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+                                   uintptr_t tstate)
 {
-    struct caller second = l->at;
+    const struct looker l = {{pc, sp, fp}, tstate, {NULL, NULL}};
+
+    return walk_all(t, &l, true);
+}
+
+/* Then the memo is asked. */
+static inline __attribute__((always_inline)) uint32_t stack_of(struct thread *t, struct caller at,
+                                                               uintptr_t tstate)
+{
+    struct caller second = at;
     struct memo_call call;
     uint32_t stack = 0;
 
     if (unlikely(t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed)))
         unwind_forget(t);
     if (likely(step_out(t, &second))) {
-        call = call_of(l, second);
+        call = call_of(at.pc, second, tstate);
         stack = memo_recall(t, &call);
     }
-    return likely(stack) ? stack : walk_all(t, l, true);
+    return likely(stack) ? stack : walk_plain(t, at.pc, at.sp, at.fp, tstate);
 }
 
 /* The thread's PyThreadState, if its frames are to be read. */
@@ -148,18 +157,14 @@ static inline uintptr_t tstate_of(struct thread *t, bool interrupted)
     return tstate && python_ready(t, tstate, interrupted) ? tstate : 0;
 }
 
-static OUTLINE uint32_t python_stack(struct thread *t, struct caller c)
+static OUTLINE uint32_t python_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-    const struct looker l = {c, tstate_of(t, false), {NULL, NULL}};
-
-    return stack_of(t, &l);
+    return stack_of(t, (struct caller){pc, sp, fp}, tstate_of(t, false));
 }
 
 uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-    const struct looker l = {{pc, sp, fp}, 0, {NULL, NULL}};
-
-    return python_any() ? python_stack(t, l.at) : stack_of(t, &l);
+    return python_any() ? python_stack(t, pc, sp, fp) : stack_of(t, (struct caller){pc, sp, fp}, 0);
 }
 
 /* It is told as every other stack, so children, other threads and a new collector know it in the same way. */
@@ -184,7 +189,7 @@ uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintpt
     struct looker l = {{pc + 1, sp, fp}, 0, {NULL, NULL}};
 
     if (!python_any())
-        return stack_of(t, &l);
+        return stack_of(t, l.at, 0);
     l.memory = glimpse_begin(&t->glimpse);
     t->python_code = 0;
     l.tstate = tstate_of(t, true);

@@ -37,6 +37,20 @@ static void test_numbers_are_given_in_turn(void)
     CHECK_EQ(number, 1);
 }
 
+static void test_one_that_is_unseen_has_its_own(void)
+{
+    struct numbers own = {0};
+    struct lookup_entry *entry;
+    uint32_t number;
+
+    CHECK_EQ(numbers_claim(&own, key_of(0), &number, &entry), LOOKUP_ADDED);
+    CHECK_EQ(numbers_unseen(&own), 2);
+    CHECK_EQ(numbers_claim(&own, key_of(1), &number, &entry), LOOKUP_ADDED);
+    CHECK_EQ(number, 3);
+    own.count = RING_STACKS_MOST / 2;
+    CHECK_EQ(numbers_unseen(&own), 0);
+}
+
 static void *ask_for_all(void *mine)
 {
     struct lookup_entry *entry;
@@ -70,6 +84,7 @@ int main(void)
 {
     static const struct check_test tests[] = {
         {"numbers are given in turn", test_numbers_are_given_in_turn},
+        {"one that is unseen has its own", test_one_that_is_unseen_has_its_own},
         {"threads that ask at once get the same", test_threads_that_ask_at_once_get_the_same},
     };
 

@@ -77,12 +77,14 @@ static void check_python(struct thread *t, uint32_t number, struct caller c)
 
 uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
 {
-    uint32_t number = unwind_stack(t, pc, sp, rbp);
     void *theirs[MOST];
     int m, skip = 0;
     bool guess = false, known;
+    uint32_t number;
     size_t n;
 
+    t->news = 0; /* else a stack may have two numbers, see stacks.c */
+    number = unwind_stack(t, pc, sp, rbp);
     if (python_any()) {
         check_python(t, number, (struct caller){pc, sp, rbp});
         return number;
