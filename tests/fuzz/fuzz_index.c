@@ -29,7 +29,9 @@ static void look(struct index *x)
 {
     struct strings strings = {0};
     struct resolved_name out[MOST];
+    uint64_t known[MOST];
 
+    demand(index_known(x, known, MOST) <= MOST);
     index_holds(x, true);
     index_problem(x, &strings);
     for (uint64_t at = x->head.base - 64, i = 0; i < 512; i++, at += i) {
