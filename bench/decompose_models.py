@@ -15,6 +15,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", *
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from decompose_inference import fixed_cache, growing_cache  # noqa: E402
+from decompose_more import adapters, chunks, experts, policy, recomputed, vision  # noqa: E402
 from tensors import Told  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint_sequential  # noqa: E402
@@ -346,7 +347,8 @@ def served(steps):
 
 
 MODELS = [momentum, channels, sequential, mixed, halved, unet, encoder, translate, accumulate, generator, distilled,
-          loaded, contrast, searched, workers, fixed_cache, growing_cache, served]
+          loaded, contrast, searched, workers, fixed_cache, growing_cache, served, vision, recomputed, adapters,
+          experts, policy, chunks]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:

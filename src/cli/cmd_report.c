@@ -274,6 +274,7 @@ static int answer_request(struct request *q, struct err *err)
     if (result == 0)
         result = output_write(q->format, &a, output, traces, err);
     recorded_close(&recorded);
+    narrow_free(&o);
     trace_close(t);
     arena_free(&arena);
     return result;
@@ -301,6 +302,8 @@ static const struct option options[] = {
     {0, "space", "NAME", &narrow.space, NULL,
      "Memory of a device instead of the host's: cuda:0, or\nanother name that the question spaces has",
      NULL, NULL},
+    {0, "process", "PID", &narrow.process, NULL,
+     "Only what this process did, such as one rank of several", NULL, NULL},
     {0, "limit", "N", &narrow.limit, NULL, "At most N rows of a list", NULL, NULL},
     {0, "all", NULL, &scope.all, NULL,
      "lines, functions, waits: every file, not only the\nprogram's own", "only", NULL},

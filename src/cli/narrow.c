@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "model/born.h"
 #include "model/moment_find.h"
+#include "model/process_lens.h"
 #include "model/space_lens.h"
 #include "model/suppress.h"
 
@@ -23,7 +24,7 @@ struct parsing {
 static const struct moments *moments_of(struct parsing *p)
 {
     if (!p->named)
-        moments_read(&p->moments, p->trace, p->arena);
+        moments_read(&p->moments, p->trace, p->arena, p->out->process);
     p->named = true;
     return &p->moments;
 }
@@ -169,6 +170,44 @@ static int parse_space(struct parsing *p)
     return 0;
 }
 
+/* ---- processes ---- */
+
+static int parse_process(struct parsing *p)
+{
+    struct process_lens *lens = arena_alloc(p->arena, sizeof(*lens));
+    const char *text = p->given->process;
+    uint64_t pid;
+
+    if (!text_parse_number(text, &pid) || !pid)
+        return err_code(p->err, EXIT_USAGE,
+                        "'%s' is no process; write its pid, as 'tidemark report FILE processes' "
+                        "has it",
+                        text);
+    process_lens_read(lens, p->trace, pid);
+    p->out->process = lens;
+    if (!lens->processes.used)
+        return err_code(
+            p->err, EXIT_USAGE,
+            "this trace has no process %s; 'tidemark report FILE processes' lists those "
+            "that it has",
+            text);
+    if (!lens->recorded)
+        return err_code(p->err, EXIT_USAGE,
+                        "process %s was not recorded from inside: nothing is known of it but what "
+                        "'tidemark report FILE processes' has",
+                        text);
+    say(p, arena_printf(p->arena, "Allocations, steps and CPU time are those of process %s alone",
+                        text));
+    return 0;
+}
+
+void narrow_free(struct selection *o)
+{
+    if (o->process)
+        process_lens_free((struct process_lens *)o->process);
+    o->process = NULL;
+}
+
 /* ---- blocks ---- */
 
 int narrow_add_label(const char *text, void *to, struct err *err)
@@ -257,8 +296,10 @@ int narrow_parse(const struct narrow *n, struct trace *t, struct arena *a, struc
                  struct err *err)
 {
     struct parsing p = {.given = n, .trace = t, .arena = a, .out = o, .err = err};
-    int result = parse_stretch(&p);
+    int result = n->process ? parse_process(&p) : 0;
 
+    if (result == 0)
+        result = parse_stretch(&p);
     if (result == 0 && n->at)
         result = parse_at(&p);
     if (result == 0 && n->space)

@@ -13,7 +13,7 @@ struct narrow { /* each NULL: not given */
     bool all_leaks;
     bool moments; /* `from` is not where a stretch of time begins, but a moment */
     const char *from, *to, *at, *temporary, *limit, *suppressions;
-    const char *step, *born_in, *space;
+    const char *step, *born_in, *space, *process;
     const char *labels[NARROW_LABELS_MOST]; /* KEY or KEY=VALUE */
     unsigned int label_count;
 };
@@ -22,9 +22,10 @@ struct narrow { /* each NULL: not given */
 int narrow_add_label(const char *text, void *to, struct err *err);
 
 /* Into *o, which is all 0; suppressions and texts are in the arena. A name takes a pass over the
- * trace.
+ * trace. What *o refers to is freed by narrow_free.
  */
 int narrow_parse(const struct narrow *n, struct trace *t, struct arena *a, struct selection *o,
                  struct err *err);
+void narrow_free(struct selection *o);
 
 #endif

@@ -190,7 +190,8 @@ uint64_t moments_from(const struct moments_loop *l, size_t i)
     return i ? l->steps[i - 1]->time_ns : l->began_ns;
 }
 
-void moments_read(struct moments *m, struct trace *t, struct arena *a)
+void moments_read(struct moments *m, struct trace *t, struct arena *a,
+                  const struct process_lens *only)
 {
     struct trace_event ev;
 
@@ -204,7 +205,8 @@ void moments_read(struct moments *m, struct trace *t, struct arena *a)
             names_string(&m->own_names, &ev);
         threads_take(&m->own_threads, &ev);
         frames_take(&m->own_frames, &ev);
-        moments_take(m, &ev);
+        if (process_show(only, &ev))
+            moments_take(m, &ev);
     }
     trace_rewind(t, 0, UINT64_MAX);
     moments_end(m);

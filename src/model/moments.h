@@ -6,6 +6,7 @@
 #ifndef MODEL_MOMENTS_H
 #define MODEL_MOMENTS_H
 
+#include "model/process_lens.h"
 #include "model/step_find.h"
 #include "model/threads.h"
 
@@ -56,8 +57,9 @@ void moments_take(struct moments *m, const struct trace_event *ev);
 void moments_end(struct moments *m);
 void moments_free(struct moments *m);
 
-/* All of a trace, in a pass of their own; texts are in the arena. */
-void moments_read(struct moments *m, struct trace *t, struct arena *a);
+/* All of a trace, or those that a lens shows, in a pass of their own; texts are in the arena. */
+void moments_read(struct moments *m, struct trace *t, struct arena *a,
+                  const struct process_lens *only);
 
 /* When step i of a loop began. */
 uint64_t moments_from(const struct moments_loop *l, size_t i);

@@ -6,6 +6,7 @@
 #include "base/count.h"
 #include "model/allowed.h"
 #include "model/heap_replay.h"
+#include "model/process_lens.h"
 #include "model/space_lens.h"
 #include "model/taken_back.h"
 
@@ -210,7 +211,7 @@ static void forget(struct recorded *r)
 static bool is_same(const struct selection *a, const struct selection *b)
 {
     return a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->temporary == b->temporary &&
-           a->born == b->born && a->space == b->space;
+           a->born == b->born && a->space == b->space && a->process == b->process;
 }
 
 /* What is asked for, with what that needs, less what is known. */
@@ -249,7 +250,7 @@ static void read_all(struct recorded *r, uint64_t until_ns, taken_back_take *tak
 
     trace_rewind(r->trace, 0, until_ns);
     while (trace_next(r->trace, &ev))
-        if (space_show(r->selection.space, &ev))
+        if (process_show(r->selection.process, &ev) && space_show(r->selection.space, &ev))
             taken_back_record(&records, &ev);
     taken_back_end(&records);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct born;
+struct process_lens;
 
 enum selection_at {
     SELECTION_AT_DEFAULT, /* the question's own moment: the end for `leaks`, else the peak */
@@ -31,8 +32,9 @@ struct selection_finer { /* to_ns 0: nothing */
 
 /* How a question is narrowed; zeroed: the whole trace and each question's own defaults. */
 struct selection {
-    uint64_t space;          /* whose memory: see space_lens.h; 0: the host's */
-    uint64_t from_ns, to_ns; /* the stretch of time; to_ns 0: to the end */
+    uint64_t space;                     /* whose memory: see space_lens.h; 0: the host's */
+    const struct process_lens *process; /* whose work alone is looked at; NULL: everybody's */
+    uint64_t from_ns, to_ns;            /* the stretch of time; to_ns 0: to the end */
     enum selection_at at;
     uint64_t at_ns;
     const char *asked;       /* how it was narrowed, in sentences that the answer says; or NULL */

@@ -4,6 +4,7 @@
 #include "model/snapshots.h"
 
 #include "base/memory.h"
+#include "model/allowed.h"
 
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ struct snapshots_last { /* of a process */
 
 struct snapshots_block {
     uint64_t bytes;
-    size_t of; /* 1 + place in `last` */
+    size_t of; /* 1 + place in `last`; of a dead one: 1 + place of the next of them */
     uint64_t space;
 };
 
@@ -26,6 +27,12 @@ void snapshots_start(struct snapshots *s, const struct names *names, struct thre
                      uint64_t from_ns, uint64_t to_ns)
 {
     *s = (struct snapshots){.names = names, .threads = threads, .from_ns = from_ns, .to_ns = to_ns};
+}
+
+/* Of processes, regions and blocks: no more than a trace of its size may have. */
+static bool is_full(const struct snapshots *s, size_t count)
+{
+    return count >= THINGS_MOST || count >= ALLOWED_THINGS(s->names->file_bytes);
 }
 
 static uint64_t process_of(struct snapshots *s, uint64_t thread)
@@ -42,7 +49,7 @@ static size_t last_of(struct snapshots *s, uint64_t process)
 
     if (intmap_get(&s->samples, process + 1, &place))
         return place;
-    if (s->last_count == THINGS_MOST)
+    if (is_full(s, s->last_count))
         return 0;
     memory_fit(s->last, s->last_room, s->last_count + 1);
     s->last[s->last_count++] = (struct snapshots_last){.time_ns = UINT64_MAX};
@@ -80,7 +87,8 @@ static void add(struct snapshots *s, const struct named_moment *m)
     if (at) {
         row.process = s->last[at - 1].now;
         row.measured_ns = s->last[at - 1].time_ns;
-        row.spaces = s->last[at - 1].spaces;
+        if (!s->full)
+            row.spaces = s->last[at - 1].spaces;
     }
     add_devices(s, &row);
     memory_fit(s->moments.list, s->moments.room, s->moments.count + 1);
@@ -112,7 +120,7 @@ static void take_region(struct snapshots *s, const struct trace_event *ev, bool 
                              .thread = thread,
                              .kind = end ? SNAPSHOT_REGION_END : SNAPSHOT_REGION};
 
-    if (!end && s->regions.used < THINGS_MOST)
+    if (!end && !is_full(s, s->regions.used))
         intmap_put(&s->regions, number, name = ev->region.name);
     else if (end)
         intmap_get(&s->regions, number, &name);
@@ -209,23 +217,38 @@ static uint64_t *sum_of(struct snapshot_spaces *s, uint64_t kind)
                                         : NULL;
 }
 
+/* A place for a block, of one that has died or a new one; 0: there are too many, and no sum is known any more. */
+static size_t place_of(struct snapshots *s)
+{
+    size_t place = s->dead;
+
+    if (place) {
+        s->dead = s->living[place - 1].of;
+        return place;
+    }
+    s->full |= is_full(s, s->living_count);
+    if (s->full)
+        return 0;
+    memory_fit(s->living, s->living_room, s->living_count + 1);
+    return ++s->living_count;
+}
+
 static void take_alloc(struct snapshots *s, const struct trace_event *ev)
 {
     uint64_t space = ev->space_alloc.space, *sum;
-    size_t at = last_of(s, process_of(s, ev->space_alloc.thread));
+    size_t at = last_of(s, process_of(s, ev->space_alloc.thread)), place;
 
-    if (!at || s->blocks.used == THINGS_MOST || space >= SPACES_MOST ||
-        s->living_count == THINGS_MOST || !(sum = sum_of(&s->last[at - 1].spaces, s->kinds[space])))
+    if (!at || space >= SPACES_MOST || !(sum = sum_of(&s->last[at - 1].spaces, s->kinds[space])) ||
+        !(place = place_of(s)))
         return;
     *sum += ev->space_alloc.bytes;
-    memory_fit(s->living, s->living_room, s->living_count + 1);
-    s->living[s->living_count++] = (struct snapshots_block){ev->space_alloc.bytes, at, space};
-    intmap_put(&s->blocks, ev->space_alloc.block, s->living_count);
+    s->living[place - 1] = (struct snapshots_block){ev->space_alloc.bytes, at, space};
+    intmap_put(&s->blocks, ev->space_alloc.block, place);
 }
 
 static void take_free(struct snapshots *s, const struct trace_event *ev)
 {
-    const struct snapshots_block *b;
+    struct snapshots_block *b;
     uint64_t place, *sum;
 
     if (!intmap_get(&s->blocks, ev->space_free.block, &place) || !place)
@@ -235,6 +258,8 @@ static void take_free(struct snapshots *s, const struct trace_event *ev)
     if (sum && *sum >= b->bytes)
         *sum -= b->bytes;
     intmap_put(&s->blocks, ev->space_free.block, 0);
+    b->of = s->dead;
+    s->dead = place;
 }
 
 void snapshots_take(void *context, const struct trace_event *ev)

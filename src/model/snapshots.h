@@ -37,7 +37,9 @@ struct snapshots { /* zeroed: empty */
     size_t last_count, last_room;
     struct intmap blocks; /* of spaces -> 1 + place in `living` */
     struct snapshots_block *living;
-    size_t living_count, living_room;
+    size_t living_count, living_room,
+        dead;              /* dead: 1 + place of the first that may be used again */
+    bool full;             /* there were more than are kept */
     struct intmap regions; /* name of a region by number */
     struct metrics devices[SPACES_MOST];
     uint64_t kinds[SPACES_MOST]; /* of spaces, by number */

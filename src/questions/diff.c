@@ -310,7 +310,7 @@ int diff_traces(struct recorded *a, struct recorded *b, enum diff_by by,
 int diff_moments(struct recorded *r, const struct selection *o, struct answer *answer,
                  struct err *err)
 {
-    const struct selection whole = {.rows = o->rows, .space = o->space};
+    const struct selection whole = {.rows = o->rows, .space = o->space, .process = o->process};
     enum heap_moment to = o->to_ns ? HEAP_AT_TIME : HEAP_AT_END;
     struct diff d = {.measures = 1, .addresses = true};
     struct heap *heap = &r->heap;

@@ -143,7 +143,7 @@ static void ask_born(struct trace *t, size_t size, const struct selection *o)
     struct moment_steps steps;
     struct err err;
 
-    moments_read(&m, t, &arena);
+    moments_read(&m, t, &arena, NULL);
     if (moment_find(&m, text, &arena, &found, &err) == 0)
         some.at_ns = found.moment->time_ns;
     if (moment_find_steps(&m, text, &arena, &steps, &err) == 0)
