@@ -196,7 +196,7 @@ typedef void take_piece(struct pieces *p, const void *at, size_t bytes);
 
 static void open_piece(struct pieces *p, const void *at, size_t bytes)
 {
-    p->pinned |= guard_pin((uintptr_t)at, bytes);
+    guard_pin((uintptr_t)at, bytes, &p->pinned);
 }
 
 static void tell_piece(struct pieces *p, const void *at, size_t bytes)

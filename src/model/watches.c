@@ -172,26 +172,27 @@ void watches_extend(struct watch_write *row, const struct watch_write *by)
     row->until_ns = by->until_ns;
 }
 
-static struct watch_write *row_before(struct watches *w, const struct watch_write *next)
+/* The last one of the thread, if it is not long ago. */
+static struct watch_write *row_before(struct watches *w, uint64_t thread)
 {
     size_t until = w->write_count > ALIKE_WITHIN ? w->write_count - ALIKE_WITHIN : 0;
 
     for (size_t i = w->write_count; i-- > until;)
-        if (w->writes[i].thread == next->thread)
-            return (w->writes[i].stack == next->stack || !next->stack) &&
-                           watches_goes_on(&w->writes[i], next)
-                     ? &w->writes[i]
-                     : NULL;
+        if (w->writes[i].thread == thread)
+            return &w->writes[i];
     return NULL;
 }
 
-static void put_write(struct watches *w, struct watch_block *b, const struct watch_write *next)
+/* One without a stack of its own has that of the one before. */
+static void put_write(struct watches *w, struct watch_block *b, struct watch_write *next)
 {
-    struct watch_write *r = row_before(w, next);
+    struct watch_write *before = row_before(w, next->thread);
 
     b->writes++;
-    if (r) {
-        watches_extend(r, next);
+    if (before && !next->stack)
+        next->stack = before->stack;
+    if (before && before->stack == next->stack && watches_goes_on(before, next)) {
+        watches_extend(before, next);
         return;
     }
     if (w->write_count == CHANGES_MOST) {

@@ -150,7 +150,7 @@ def explained(tables, name):
         before = change["time"]
 
 
-MODES = ["reads", "handler", "trap", "masked", "threads", "fork", "remap", "bad", "plain"]
+MODES = ["reads", "handler", "trap", "masked", "threads", "fork", "remap", "bad", "plain", "confined"]
 
 
 @pytest.mark.parametrize("options", [[], ["--exact"], ["--sample=64K"]], ids=["default", "exact", "sample"])
@@ -259,7 +259,9 @@ def test_lines_of_python_write(watched, tmp_path):
     blocks, _ = watched(PYTHON, script)
     rows = watched.tables["writes"]["rows"]
     lines = [next(f["line"] for f in row["stack"] if (f["file"] or "").endswith("p.py")) for row in rows]
-    assert [(line, row["offset"]) for line, row in zip(lines, rows)] == [(5, 50000), (8, 0), (10, 60000)]
+    told = [(line, row["offset"]) for line, row in zip(lines, rows)]
+    assert told[:2] == [(5, 50000), (8, 0)] and {line for line, _ in told[2:]} == {10}
+    assert {offset for _, offset in told[2:]} <= {60000, 60001, 60002}  # four bytes are two copies, in some libc
     assert rows[1]["to"] == 100000 and rows[1]["instruction"].startswith("read, called in")
     assert (blocks["looks"]["writes"], blocks["looks"]["changes"]) == (None, 1)
     explained(watched.tables, "bytes")
