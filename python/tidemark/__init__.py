@@ -18,6 +18,7 @@ program.
     with tidemark.record("out.tide"): ... record this process itself, for as long
     tidemark.start("out.tide")            the same, until tidemark.stop()
     with tidemark.torch.accesses(): ...   what PyTorch's operators read and write (import tidemark.torch)
+    with tidemark.torch.dumps(...): ...   what an operator has made, around those that follow
     %load_ext tidemark                    in a notebook: %tidemark and %%tidemark
 """
 

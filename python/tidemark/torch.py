@@ -13,8 +13,9 @@ import threading
 
 from . import _recorder
 from ._accesses import accesses, build
+from ._dumps import dumps
 
-__all__ = ["accesses", "attach", "build"]
+__all__ = ["accesses", "attach", "build", "dumps"]
 
 _LEAST = 1024  # bytes: smaller tensors are hardly ever recorded each, and telling them would cost as much
 _KEPT = b"kept for gradients"

@@ -11,6 +11,7 @@
  */
 #include "inject/confine.h"
 #include "inject/cpu.h"
+#include "inject/guard.h"
 #include "inject/real.h"
 #include "inject/record.h"
 #include "inject/state.h"
@@ -38,6 +39,8 @@ static bool fall_silent(void)
     if (sys_silent || is_lent())
         return false;
     cpu_leave();
+    if (guard_any()) /* a page could not be opened any more */
+        guard_release(0, UINTPTR_MAX, GUARD_KERNEL);
     sys_silent = true;
     errno = kept;
     return true;

@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 
 #define PAGE ARCH_PAGE_MOST
-#define TRIES 2000      /* of 50 us each: who has it may be stopped, or have forked */
-#define OPEN_NS 200000u /* after which it is closed where somebody passes by */
-#define OPEN_MOST 1024 /* pages at one time: each may be a mapping of its own to the kernel */
+#define TRIES 2000         /* of 50 us each: who has it may be stopped, or have forked */
+#define OPEN_NS 200000u    /* after which it is closed where somebody passes by */
+#define OPEN_MOST 1024     /* pages at one time: each may be a mapping of its own to the kernel */
 #define FAULTS_MOST 16384u /* between two times that all are closed; then all of it is opened */
 
 static struct guard {
@@ -296,26 +296,19 @@ static uint64_t pin(unsigned int i)
     return 1ull << i;
 }
 
-uint64_t guard_pin(uintptr_t address, size_t bytes)
+/* Once for all pieces of a call. */
+void guard_pin(uintptr_t address, size_t bytes, uint64_t *pinned)
 {
-    uint64_t pinned = 0, before = 0;
+    uint64_t before = 0;
 
-    if (is_far(address, bytes))
-        return 0;
-    for (unsigned int i = 0; i < GUARDS; i++) {
-        if (!holds(&guards[i], address, bytes))
+    for (unsigned int i = 0; !is_far(address, bytes) && i < GUARDS; i++) {
+        if (*pinned >> i & 1 || !holds(&guards[i], address, bytes))
             continue;
         before = lock();
         if (holds(&guards[i], address, bytes))
-            pinned |= pin(i);
+            *pinned |= pin(i);
         unlock(before);
     }
-    return pinned;
-}
-
-uint64_t guard_pin_all(void)
-{
-    return guard_pin(0, UINTPTR_MAX);
 }
 
 void guard_unpin(uint64_t pinned)

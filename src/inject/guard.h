@@ -52,9 +52,10 @@ void guard_close_page(const struct guard_hit *hit);
 /* Can this word be written now? Then the fault was for a page that has been opened since. */
 bool guard_is_open(uintptr_t address);
 
-/* The kernel is about to write here: what is kept of it is open until guard_unpin gets what this gave. */
-uint64_t guard_pin(uintptr_t address, size_t bytes);
-uint64_t guard_pin_all(void);
+/* The kernel is about to write here: what is kept of it is open until guard_unpin gets what was added to *pinned,
+ * a bit for each guard.
+ */
+void guard_pin(uintptr_t address, size_t bytes, uint64_t *pinned);
 void guard_unpin(uint64_t pinned);
 
 /* The program gives the memory another meaning: it is kept no longer. */

@@ -177,6 +177,8 @@ void watching_freed_now(const void *block, size_t bytes, struct caller c)
 
 void watching_leave(void)
 {
+    if (!atomic_load(&started))
+        return;
     guard_end_all();
     faults_stop();
 }

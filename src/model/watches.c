@@ -44,12 +44,31 @@ static struct watch_process *process_of(struct watches *w, uint64_t thread)
 
 /* ---- what the program says ---- */
 
+/* Of the writes since the program has said something: accesses are told after they were made. */
+static void settle(struct watches *w, const struct watch_process *p, uint64_t from, uint64_t to,
+                   enum watch_declared declared)
+{
+    for (size_t i = w->write_count; i-- > 0;) {
+        struct watch_write *r = &w->writes[i];
+        const struct watch_block *b = &w->blocks[r->block];
+
+        if (b->process != p->number)
+            continue;
+        if (r->said != p->said)
+            break;
+        if (r->declared == WATCH_UNKNOWN && from < b->address + b->bytes && b->address < to)
+            r->declared = declared;
+    }
+}
+
 static void say(struct watches *w, uint64_t thread, enum watch_since since, uint64_t name)
 {
     struct watch_process *p = process_of(w, thread);
 
     if (!p)
         return;
+    if (p->all)
+        settle(w, p, 0, UINT64_MAX, WATCH_UNDECLARED);
     p->since = since;
     p->since_name = name;
     p->said++;
@@ -97,6 +116,7 @@ static void take_access(struct watches *w, const struct trace_access *a)
         p->all = a->access_kind & TRACE_ACCESS_ALL;
     if (!(a->access_kind & TRACE_ACCESS_WRITE))
         return;
+    settle(w, p, a->address, a->address + a->bytes, WATCH_DECLARED);
     p->writes[p->write_count % WRITES_MOST].start = a->address;
     p->writes[p->write_count++ % WRITES_MOST].end = a->address + a->bytes;
 }
@@ -172,26 +192,27 @@ void watches_extend(struct watch_write *row, const struct watch_write *by)
     row->until_ns = by->until_ns;
 }
 
-static struct watch_write *row_before(struct watches *w, const struct watch_write *next)
+/* The last one of the thread, if it is not long ago. */
+static struct watch_write *row_before(struct watches *w, uint64_t thread)
 {
     size_t until = w->write_count > ALIKE_WITHIN ? w->write_count - ALIKE_WITHIN : 0;
 
     for (size_t i = w->write_count; i-- > until;)
-        if (w->writes[i].thread == next->thread)
-            return (w->writes[i].stack == next->stack || !next->stack) &&
-                           watches_goes_on(&w->writes[i], next)
-                     ? &w->writes[i]
-                     : NULL;
+        if (w->writes[i].thread == thread)
+            return &w->writes[i];
     return NULL;
 }
 
-static void put_write(struct watches *w, struct watch_block *b, const struct watch_write *next)
+/* One without a stack of its own has that of the one before. */
+static void put_write(struct watches *w, struct watch_block *b, struct watch_write *next)
 {
-    struct watch_write *r = row_before(w, next);
+    struct watch_write *before = row_before(w, next->thread);
 
     b->writes++;
-    if (r) {
-        watches_extend(r, next);
+    if (before && !next->stack)
+        next->stack = before->stack;
+    if (before && before->stack == next->stack && watches_goes_on(before, next)) {
+        watches_extend(before, next);
         return;
     }
     if (w->write_count == CHANGES_MOST) {
@@ -230,7 +251,8 @@ static void take_write(struct watches *w, const struct watch_process *p,
                                     .since = p->since,
                                     .since_name = p->since_name,
                                     .said = p->said,
-                                    .declared = declared(p, b)});
+                                    .declared = declared(p, b) == WATCH_DECLARED ? WATCH_DECLARED
+                                                                                 : WATCH_UNKNOWN});
 }
 
 /* ---- all of it ---- */

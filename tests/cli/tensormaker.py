@@ -12,6 +12,7 @@
     <NAME  >NAME                 the operator (or nobody) reads it, writes it
     (  )                         from here on all accesses are told; no longer
     @NAME  *NAME  /NAME          it is watched; it has changed; it is watched no longer
+    ^NAME                        its sixth byte is written to, while it is watched
 
 Births, deaths and marks are a millisecond apart. Their stacks are those that PyTorch has.
 """
@@ -126,6 +127,8 @@ class Maker:
             kind = "@*/".index(word[0]) + 1
             size = self.sizes[word[1:]] if kind == 1 else 0
             self.event(tm.WATCH, 1, self.live[word[1:]][-1], kind, self.text(word[1:]), size, 0)
+        elif word[0] == "^":
+            self.event(tm.WATCH, 1, self.live[word[1:]][-1] + 5, 5, 0, 0, 0)
         elif word in "()":
             self.event(tm.ACCESS, 1, 0, 0, 4 if word == "(" else 8, 0)
         else:
@@ -150,7 +153,7 @@ class Maker:
         elif word == "|":
             self.steps += 1
             self.event(tm.MARK, 1, 1, self.text("step"), self.steps, self.steps)
-        elif word[0] in "[]<>()@*/":
+        elif word[0] in "[]<>()@*/^":
             self.operate(word)
         else:
             self.bear(word)

@@ -10,12 +10,15 @@
  *   guarded die        ends by SIGSEGV
  *   guarded bad        what cannot be watched
  *   guarded plain      nothing of the kernel's is changed before the first watch
+ *   guarded confined   gives up the right to change the rights of memory
  *   guarded long       writes for two seconds, and prints what it has then
  */
 #include "tidemark.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,6 +28,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -520,6 +524,26 @@ static int plain(void)
     return 0;
 }
 
+static int confined(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the call */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+    block = memory();
+    tidemark_watch(block, BYTES, "block");
+    block[1] = 1;
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+    memset(block, 2, BYTES);
+    tidemark_mark("later", 0);
+    return block[BYTES - 1] - 2;
+}
+
 static int long_run(void)
 {
     struct timespec from, now;
@@ -550,9 +574,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(void);
-    } all[] = {{"reads", reads},     {"handler", handler}, {"trap", trap},    {"masked", masked},
-               {"threads", threads}, {"fork", children},   {"remap", remap},  {"die", die},
-               {"bad", bad},         {"plain", plain},     {"long", long_run}};
+    } all[] = {{"reads", reads},   {"handler", handler},   {"trap", trap},
+               {"masked", masked}, {"threads", threads},   {"fork", children},
+               {"remap", remap},   {"die", die},           {"bad", bad},
+               {"plain", plain},   {"confined", confined}, {"long", long_run}};
 
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++)
         if (strcmp(argv[1], all[i].name) == 0)
