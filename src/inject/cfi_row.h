@@ -14,9 +14,6 @@ enum cfi_type {
     CFI_DEREF = 4, /* CFA = *(fp + offset): a realigned stack */
     CFI_SIGNAL = 5,
     CFI_BAD = 6, /* unwind data that this file does not express */
-    CFI_REALIGNED =
-        7, /* CFA in a register that is not followed; fp leads to the caller's, beside a copy of
-                          the return address: a realigned stack in a function that calls none */
 };
 
 #define CFI_FP_KEPT (-2048) /* fp is the caller's already */

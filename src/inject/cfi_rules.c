@@ -42,7 +42,7 @@ static uint32_t row_of(const struct rules *r, bool signal)
         return cfi_row(CFI_SP, r->cfa_offset / 8, fp);
     if (r->cfa_register == ARCH_DWARF_FP)
         return cfi_row(CFI_FP, r->cfa_offset / 8, fp);
-    return cfi_row(fp == CFI_FP_AT_FP ? CFI_REALIGNED : CFI_BAD, 0, fp);
+    return cfi_row(CFI_BAD, 0, 0);
 }
 
 static void set_saved(struct rules *r, uint64_t reg, enum saved how, int64_t offset)

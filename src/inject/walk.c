@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define REALIGNED_MOST 64u /* bytes: what the widest vectors are aligned to */
 #define STEPS_MOST 65536
 
 static OUTLINE uint32_t row_of(struct thread *t, uintptr_t pc)
@@ -130,21 +129,6 @@ static enum walk_step leave_signal(struct walk *w)
     return WALK_CALLER;
 }
 
-/* The return address itself stands above its copy, no further than the stack was realigned by. */
-static enum walk_step leave_realigned(struct walk *w)
-{
-    uintptr_t at = w->at.fp + 8, copy, word;
-
-    w->step = NULL;
-    w->kept = false;
-    if (w->at.fp < w->at.sp || !load(w, at, &copy))
-        return WALK_CUT;
-    for (unsigned int i = 0; i < REALIGNED_MOST / 8; i++)
-        if (load(w, at += 8, &word) && word == copy)
-            return leave(w, at - (uintptr_t)ARCH_RETURN_OFFSET, CFI_FP_AT_FP);
-    return WALK_CUT;
-}
-
 /* What a guess has read, believed or not. */
 static void note_guess(struct walk *w, uintptr_t frame, uintptr_t next, uintptr_t pc)
 {
@@ -198,8 +182,6 @@ enum walk_step walk_step(struct walk *w)
         return leave(w, cfa, cfi_fp(row));
     case CFI_SIGNAL:
         return leave_signal(w);
-    case CFI_REALIGNED:
-        return leave_realigned(w);
     case CFI_END:
         return WALK_END;
     default:
