@@ -72,15 +72,14 @@ bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)
         if (!s->count)
             heap_source_drop(w, s);
     }
-    if (s->first)
-        s->order = s->first->order;
+    if (!s->first)
+        return false;
+    s->order = s->first->order;
     if (s->at < s->count) {
         heap_source_time(s, heap_source_next_ns(s));
         s->rank = HEAP_RANK_EVENT;
         return true;
     }
-    if (!s->first)
-        return false;
     heap_source_time(s, s->first->first_ns);
     s->rank = heap_source_rank(&s->first->ev);
     return true;
