@@ -98,7 +98,6 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     c->rings.control->wants = c->wants = options->wants;
     c->last = &c->members;
     c->door = giver_listen(RING_GIVEN);
-    c->rings.control->pid_namespace = identity_namespace();
     c->rings.control->secret = presented_open(&c->presented, giver_listen(RING_WHO));
     c->absorb.store = store;
     memcpy(c->environment, RING_ENV "=", name);

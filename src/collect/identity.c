@@ -1,12 +1,11 @@
 /* identity - see identity.h.
  *
- * A pid of our own namespace is believed of a process that descends from us or that has the ring
- * mapped, and of one that has ended: it may have gone on by exec since. One of another namespace is
- * the one that has presented itself, of which the kernel has told us then how we number it: so it
- * is known however short it lived. One that could not do that (it filters its system calls, has no
- * descriptor left, is in another network namespace) is looked for: the kernel says of each process how
- * it is numbered there (NSpid), and which part of our memory it has mapped. That takes a look at
- * many processes, but only for such.
+ * A process is the one that has presented itself, of which the kernel has told us then how we number it:
+ * so it is known however short it lived, and also if it has gone on by exec since. One that could not do
+ * that (it filters its system calls, has no descriptor left, is in another network namespace) has to have
+ * the ring mapped, or to have ended. In another namespace it is looked for: the kernel says of each
+ * process how it is numbered there (NSpid), and which part of our memory it has mapped. That takes a look
+ * at many processes, but only for such.
  */
 #include "collect/identity.h"
 
@@ -177,12 +176,11 @@ static bool is_over(int pid)
 }
 
 /* One that has ended, also while we ask, is nobody else either. */
-static bool is_plausible(const struct identity_claim *c, bool (*ours)(void *context, int pid),
-                         void *context)
+static bool is_plausible(const struct identity_claim *c)
 {
     return c->pid > 0 &&
-           (identity_descends(c->pid, ours, context) ||
-            identity_maps(c->pid, c->inode, c->offset) == IDENTITY_YES || is_over(c->pid));
+           (c->presented == c->pid || identity_maps(c->pid, c->inode, c->offset) == IDENTITY_YES ||
+            is_over(c->pid));
 }
 
 /* Who presents itself as another, or is none of ours, is not that one, as long as this can be seen. */
@@ -202,7 +200,7 @@ int identity_find(const struct identity_claim *c, bool (*ours)(void *context, in
     int found;
 
     if (c->namespace && c->namespace == identity_namespace())
-        return is_plausible(c, ours, context) ? c->pid : 0;
+        return is_plausible(c) ? c->pid : 0;
     if (is_presented(c, ours, context))
         return c->presented;
     if (fits(c, c->pid))

@@ -116,13 +116,12 @@ static int parent_pid(struct collect *c, const struct announced *said)
 static int find_pid(struct collect *c, uint32_t number, uint32_t slot, uint32_t called,
                     const struct announced *said)
 {
-    bool other = !said->namespace || said->namespace != identity_namespace();
     struct identity_claim claim = {.pid = (int)called,
                                    .namespace = said->namespace,
                                    .inode = c->rings.inode,
                                    .offset = rings_offset(slot),
                                    .parent = parent_pid(c, said),
-                                   .presented = other ? presented_pid(&c->presented, number) : 0};
+                                   .presented = presented_pid(&c->presented, number)};
     int pid = identity_find(&claim, is_ours, c);
 
     return pid && !is_taken(c, pid) ? pid : 0;

@@ -66,7 +66,7 @@ static void announce_process(struct thread *t)
     words[1] = (uint64_t)parent_pid() << 32 | process.parent;
     words[2] = (uint64_t)bytes;
     words[3] = pid_namespace();
-    ask_to_know(process_number(), words[3]); /* first: who reads the record looks for that */
+    ask_to_know(process_number()); /* first: who reads the record looks for that */
     buffer_now(t);
     buffer_put(t, RING_PROCESS, words, 4, text, (size_t)bytes);
     python_tell(t);

@@ -11,9 +11,9 @@
  */
 int ask_collector(const char *path);
 
-/* Tell the collector that we are the process of this number, where it knows us by another pid than
- * our own: nobody can present a process but itself. Nothing is waited for.
+/* Tell the collector that we are the process of this number: the kernel tells it which pid that is, so
+ * nobody can present a process but itself. Nothing is waited for.
  */
-void ask_to_know(uint32_t process, uint64_t pid_namespace);
+void ask_to_know(uint32_t process);
 
 #endif

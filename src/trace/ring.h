@@ -266,9 +266,8 @@ struct ring_control {
     _Atomic uint32_t collector; /* its thread; RING_COLLECTOR_DIED is added by the kernel */
     _Atomic uint32_t passes;    /* times that it has read all rings */
     uint64_t collector_user;
-    uint64_t pid_namespace; /* the collector's; 0: not known */
-    uint64_t secret;        /* that who presents itself has seen this memory; 0: nobody can */
-    uint64_t origin_ns;     /* CLOCK_MONOTONIC; ticks are relative to it */
+    uint64_t secret;    /* that who presents itself has seen this memory; 0: nobody can */
+    uint64_t origin_ns; /* CLOCK_MONOTONIC; ticks are relative to it */
     _Alignas(64) _Atomic uint64_t tick; /* ns; the collector's clock, moved at every look */
     _Atomic uint32_t mode;              /* may change while programs run; asked for with the tick */
     _Atomic uint32_t mode_outside;      /* the same, of a process that is outside of its windows, */

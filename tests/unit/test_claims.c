@@ -153,21 +153,32 @@ static void test_who_ends_without_a_word(void)
     end();
 }
 
+static int child_that_lives(void)
+{
+    int pid = fork();
+
+    if (!pid) {
+        pause();
+        _exit(0);
+    }
+    return pid;
+}
+
 /* What a ring's owner could not read of Python is its own loss, not that of the next owner. */
 static void test_torn_looks(void)
 {
     struct ring_slot *s;
-    int pid = fork();
+    int pid;
 
-    if (!pid)
-        _exit(0);
     begin();
+    pid = child_that_lives();
     s = (struct ring_slot *)((char *)control + RING_SLOTS_OFFSET) + 6;
     atomic_store(&control->next_process, 2);
     claim(6, 1, pid);
     introduce(6, 1, "/bin/first");
     atomic_store(&s->torn, 3);
     collect_look(collector);
+    kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     while (atomic_load(&s->state) == RING_SLOT_CLAIMED) {
         collect_pass(collector);
@@ -191,19 +202,18 @@ static uint64_t number_by_pid(void *context, int pid, int parent, const char *fi
     return (uint64_t)pid_count;
 }
 
-/* A pid that is none of ours, and one whose owner is recorded and lives, are not believed. */
+/* A pid that is none of ours, one of ours that has no ring, and one whose owner is recorded and lives, are not
+ * believed.
+ */
 static void test_pids_of_others(void)
 {
-    int child = fork();
+    int unrecorded = child_that_lives(), child;
 
-    if (!child) {
-        pause();
-        _exit(0);
-    }
     begin();
+    child = child_that_lives(); /* which has all rings mapped, as we have */
     pid_count = 0;
     collect_numbered_by(collector, number_by_pid, NULL);
-    atomic_store(&control->next_process, 5);
+    atomic_store(&control->next_process, 6);
     claim(1, 1, 1);
     introduce(1, 1, "/bin/init");
     claim(2, 2, child);
@@ -212,14 +222,19 @@ static void test_pids_of_others(void)
     introduce(3, 3, "/bin/self"); /* which has every ring mapped that it claims */
     claim(4, 4, getpid());
     introduce(4, 4, "/bin/liar");
+    claim(5, 5, unrecorded);
+    introduce(5, 5, "/bin/spokesman");
     collect_look(collector);
-    CHECK_EQ(pid_count, 4);
+    CHECK_EQ(pid_count, 5);
     CHECK_EQ(pids[0], 0);
     CHECK_EQ(pids[1], child);
     CHECK_EQ(pids[2], getpid());
     CHECK_EQ(pids[3], 0);
+    CHECK_EQ(pids[4], 0);
     kill(child, SIGKILL);
+    kill(unrecorded, SIGKILL);
     waitpid(child, NULL, 0);
+    waitpid(unrecorded, NULL, 0);
     end();
 }
 
