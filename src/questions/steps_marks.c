@@ -10,28 +10,21 @@ enum {
     MARK_KIND,
     MARK_HEAP,
     MARK_ERROR_PERCENT,
-    MARK_RSS,
     MARK_PID,
     MARK_TID,
 };
 
 static const struct table_column mark_columns[] = {
-    [MARK_TIME] = {"time", UNIT_NS},
-    [MARK_NAME] = {"name", UNIT_TEXT},
-    [MARK_VALUE] = {"value", UNIT_ID},
-    [MARK_KIND] = {"kind", UNIT_TEXT},
-    [MARK_HEAP] = {"heap", UNIT_BYTES},
-    [MARK_ERROR_PERCENT] = {"error_percent", UNIT_PERCENT},
-    [MARK_RSS] = {"rss", UNIT_BYTES},
-    [MARK_PID] = {"pid", UNIT_ID},
-    [MARK_TID] = {"tid", UNIT_ID, .detail = true},
+    [MARK_TIME] = {"time", UNIT_NS},    [MARK_NAME] = {"name", UNIT_TEXT},
+    [MARK_VALUE] = {"value", UNIT_ID},  [MARK_KIND] = {"kind", UNIT_TEXT},
+    [MARK_HEAP] = {"heap", UNIT_BYTES}, [MARK_ERROR_PERCENT] = {"error_percent", UNIT_PERCENT},
+    [MARK_PID] = {"pid", UNIT_ID},      [MARK_TID] = {"tid", UNIT_ID, .detail = true},
 };
 
 static void put_mark(const struct steps_answer *w, struct table_cell *c,
                      const struct named_moment *m)
 {
     const struct threads_thread *thread = threads_find(&w->recorded->threads, m->thread);
-    struct region_rss rss;
     struct heap_amount heap;
 
     cell_number(&c[MARK_TIME], m->time_ns);
@@ -42,8 +35,6 @@ static void put_mark(const struct steps_answer *w, struct table_cell *c,
     steps_pid(&c[MARK_PID], w, m->process);
     if (thread && thread->tid)
         cell_number(&c[MARK_TID], thread->tid);
-    if (region_rss(&w->recorded->regions, 0, m->time_ns, &rss))
-        cell_number(&c[MARK_RSS], rss.after);
     if (!step_heap_at(&w->state->heap, m->process, m->time_ns, &heap))
         return;
     heap_cell_bytes(&c[MARK_HEAP], &heap);
@@ -67,5 +58,10 @@ void steps_put_marks(const struct steps_answer *w)
             left++;
     }
     if (left)
-        t->note = arena_printf(w->answer->arena, "The first; %zu more came later.", left);
+        t->note = arena_printf(w->answer->arena,
+                               "The first; %zu more came later. The question snapshots has more "
+                               "of each.",
+                               left);
+    else if (t->rows)
+        t->note = "The question snapshots has more of each.";
 }
