@@ -222,7 +222,10 @@ static void put_facts(struct asked *q, struct asking *s, struct table *facts)
     const struct heap *h = &q->recorded->heap;
     const char *note = note_of(q, s);
 
-    cell_number(table_fact(a, facts, s->told ? "peak" : "tensors_peak", UNIT_BYTES), s->peak);
+    if (s->told) /* as every question has it: that of the curve has the scatter of samples in it */
+        heap_cell_bytes(table_fact(a, facts, "peak", UNIT_BYTES), &h->peak);
+    else
+        cell_number(table_fact(a, facts, "tensors_peak", UNIT_BYTES), s->peak);
     cell_number(table_fact(a, facts, "time", UNIT_NS), s->curve.edges[s->curve.peak_at].time_ns);
     cell_text(table_fact(a, facts, "basis", UNIT_TEXT), heap_basis(h, &h->sums.allocated));
     if (s->told) {
