@@ -151,11 +151,13 @@ extern "C" __attribute__((visibility("default"))) void tidemark_accesses_start(c
     on = true;
 }
 
-extern "C" __attribute__((visibility("default"))) void tidemark_accesses_stop(void)
+// ended: so is the program, and nothing more is accessed.
+extern "C" __attribute__((visibility("default"))) void tidemark_accesses_stop(int ended)
 {
     if (!on)
         return;
     at::removeCallback(handle);
-    api->access(nullptr, 0, SOME, nullptr);
+    if (!ended)
+        api->access(nullptr, 0, SOME, nullptr);
     on = false;
 }

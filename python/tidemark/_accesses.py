@@ -21,7 +21,7 @@ import tempfile
 from . import _recorder
 
 READ, WRITE, ALL, SOME = 1, 2, 4, 8  # include/tidemark.h
-SHIM = 1  # another number for another _accesses.cpp
+SHIM = 2  # another number for another _accesses.cpp
 SLOW = ("told by a TorchDispatchMode, which makes steps a third slower and more; "
         "tidemark.torch.build() of the Python package builds what is faster")
 
@@ -123,7 +123,11 @@ class _Shim:
         global _depth
         _depth -= 1
         if not _depth:
-            self._library.tidemark_accesses_stop()
+            self._library.tidemark_accesses_stop(0)
+
+    def leave(self):
+        """At the end of the program, which has accessed all that it will."""
+        self._library.tidemark_accesses_stop(1)
 
 
 def _mode_or_shim():

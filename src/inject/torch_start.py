@@ -99,9 +99,9 @@ def start_accesses(torch):
     """By what was built for this PyTorch, in all threads at once; else by a mode in each."""
     api, made = recorder().api, module("_accesses")
     if made.shim(torch):
-        telling = made.accesses()
+        telling = made._Shim(made.shim(torch))
         telling.__enter__()
-        atexit.register(quietly, "end", telling.__exit__, None, None, None)
+        atexit.register(quietly, "end", telling.leave)
         return None
     say("--accesses", made.SLOW)
     here = threading.local()
