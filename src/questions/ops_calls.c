@@ -133,7 +133,7 @@ void ops_calls_put(struct asked *q, struct ops_calls *o, struct table *facts)
                                    "No operator has told of itself, though "
                                    "--ops asked for it: %s.",
                                    o->why);
-    else if (names_find(&q->recorded->names, TRACE_OF_RUN, FACT_OPS))
+    else if (names_find(q->recorded->run.names, TRACE_OF_RUN, FACT_OPS))
         facts->note = "No operator has told of itself, though --ops asked for it: no process has "
                       "loaded PyTorch for Python, or none ran.";
     op_calls_free(c);
