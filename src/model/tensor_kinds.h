@@ -1,8 +1,8 @@
 /* tensor_kinds - what each tensor is for, by the phase in which it was born and how long it lived: a pure
  * function over the tensors of one process, in the order of their births.
  *
- *   parameter   born where a module was made, moved or loaded, and alive in the next forward phase;
- *               or outside of modules, with a gradient of its size
+ *   parameter   born where a module was made, moved or loaded, blank or in place of one that was, and
+ *               alive in the next forward phase; or outside of modules, with a gradient of its size
  *   buffer      the same, but computed and without a gradient of its size; or born once in a
  *               forward phase, and kept
  *   gradient    born in a backward phase, and alive after it
