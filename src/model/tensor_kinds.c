@@ -193,12 +193,22 @@ static enum tensor_kind of_inference(const struct judging *j, const struct tenso
     return alive_at(j, t, a->same) ? TENSOR_CACHE : TENSOR_TEMPORARY;
 }
 
+/* What a model has given, and the program has kept, is no less computed by it where nothing is learned. */
+static bool is_given(const struct judging *j, const struct tensor *t)
+{
+    uint32_t leaves = j->after[t->number].leaves;
+
+    return leaves < j->count && alive_at(j, t, leaves);
+}
+
 static enum tensor_kind of_forward(const struct judging *j, const struct tensor *t)
 {
     const struct after *a = &j->after[t->number];
 
+    if (a->backward == j->count && of_inference(j, t) == TENSOR_CACHE)
+        return TENSOR_CACHE;
     if (a->backward == j->count)
-        return of_inference(j, t);
+        return is_given(j, t) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
     if (lasts(j, t) && is_born_once(j, t) && j->cycles > LASTS)
         return TENSOR_BUFFER;
     return alive_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;

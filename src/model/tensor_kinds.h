@@ -8,7 +8,7 @@
  *   gradient    born in a backward phase, and alive after it
  *   optimizer   born in a step of an optimizer, and alive after it
  *   activation  born in a forward phase (or again, to compute gradients), and alive when the next
- *               gradients are computed
+ *               gradients are computed; if none are, alive after its forward phase
  *   input       made outside of modules, and alive then; or copied, or computed before one is called,
  *               and kept after the next gradients; what lasts and has no gradient
  *   cache       without gradients: put together from others, and alive when its stack does so again

@@ -215,8 +215,8 @@ static void a_cache_that_grows_is_one(void)
 
     live(&l, "w=build/empty/400 ");
     for (int i = 0; i < 6; i++) {
-        snprintf(words, sizeof(words), "h=forward/addmm/80 kv=other/cat/500 %s -h ",
-                 i ? "-old" : "");
+        snprintf(words, sizeof(words),
+                 "t=forward/mul/80 h=forward/addmm/80 -t kv=other/cat/500 %s -h ", i ? "-old" : "");
         live(&l, words);
         for (uint32_t k = 0; k < l.count; k++)
             if (!strcmp(l.names[k], "kv"))
@@ -225,7 +225,8 @@ static void a_cache_that_grows_is_one(void)
     for (uint32_t i = 0; i < l.count; i++)
         list[i] = &l.list[i];
     tensor_kinds_judge(list, l.count);
-    CHECK(are(&l, "old", "kv cache") && are(&l, "h", "temporaries") && are(&l, "w", "parameters"));
+    CHECK(are(&l, "old", "kv cache") && are(&l, "w", "parameters"));
+    CHECK(are(&l, "t", "temporaries") && are(&l, "h", "activations"));
 }
 
 static void nothing_at_all_is_no_mistake(void)
