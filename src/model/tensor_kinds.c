@@ -243,6 +243,14 @@ static enum tensor_kind of_build(const struct judging *j, const struct tensor *t
                                                                    : TENSOR_TEMPORARY;
 }
 
+/* Computed before the first step. Where there is none, what a stack makes again and again may be results. */
+static bool is_prepared(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+
+    return a->cycle == 0 && (j->cycles || (a->same == j->count && !is_born_before(j, t)));
+}
+
 static enum tensor_kind of_lasting(const struct judging *j, const struct tensor *t)
 {
     bool factory = op_rules_is_factory(t->from->called);
@@ -251,7 +259,7 @@ static enum tensor_kind of_lasting(const struct judging *j, const struct tensor 
         return of_module(j, t);
     if (factory && has_gradient(j, t) && j->after[t->number].cycle == 0)
         return TENSOR_PARAMETER;
-    if (factory || j->after[t->number].cycle == 0)
+    if (factory || is_prepared(j, t))
         return TENSOR_INPUT;
     return is_born_once(j, t) ? TENSOR_UNKNOWN : TENSOR_ACTIVATION; /* a graph that is kept */
 }

@@ -216,7 +216,8 @@ static void a_cache_that_grows_is_one(void)
     live(&l, "w=build/empty/400 ");
     for (int i = 0; i < 6; i++) {
         snprintf(words, sizeof(words),
-                 "t=forward/mul/80 h=forward/addmm/80 -t kv=other/cat/500 %s -h ", i ? "-old" : "");
+                 "t=forward/mul/80 h=forward/addmm/80 -t kv=other/cat/500 %s -h r=other/sum/9 ",
+                 i ? "-old" : "");
         live(&l, words);
         for (uint32_t k = 0; k < l.count; k++)
             if (!strcmp(l.names[k], "kv"))
@@ -226,7 +227,8 @@ static void a_cache_that_grows_is_one(void)
         list[i] = &l.list[i];
     tensor_kinds_judge(list, l.count);
     CHECK(are(&l, "old", "kv cache") && are(&l, "w", "parameters"));
-    CHECK(are(&l, "t", "temporaries") && are(&l, "h", "activations"));
+    CHECK(are(&l, "t", "temporaries") && are(&l, "h", "activations") &&
+          are(&l, "r", "other tensors"));
 }
 
 static void nothing_at_all_is_no_mistake(void)
