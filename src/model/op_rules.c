@@ -163,6 +163,13 @@ bool op_rules_is_copying(const char *op)
     return begins_with_one(op, copying, COUNT(copying));
 }
 
+bool op_rules_is_moving(const char *op)
+{
+    static const char *const moving[] = {"to_", "_to_copy", "clone"};
+
+    return begins_with_one(op, moving, COUNT(moving));
+}
+
 bool op_rules_is_factory(const char *op)
 {
     static const char *const made[] = {"zeros",    "ones", "full",          "arange",

@@ -48,6 +48,8 @@ bool op_rules_is_factory(const char *op);
 bool op_rules_is_blank(
     const char *op); /* a factory whose result has no contents yet, or random ones */
 bool op_rules_is_copying(const char *op); /* one whose result has the contents of others */
+bool op_rules_is_moving(
+    const char *op); /* the same of one other, perhaps in another dtype or place */
 bool op_rules_is_joining(const char *op);
 
 /* Does the schema of an operator declare that it writes to one of its arguments? By its name, as PyTorch's rule is:

@@ -14,6 +14,8 @@ struct after {                  /* of a tensor, by number: the first that is bor
     uint32_t same;              /* from the same stack */
     uint32_t cycle;             /* backward phases that began before it */
     bool begun;                 /* a module was called since the last of them, or an optimizer */
+    bool blank;                 /* it begins as parameters do */
+    uint32_t replaced;          /* 1 + the last that began so and died just before it; 0: none */
 };
 
 struct judging {
@@ -52,7 +54,7 @@ static bool is_same_run(enum op_phase a, enum op_phase b)
 
 static void look_ahead(struct judging *j)
 {
-    struct after next = {j->count, j->count, j->count, j->count, 0, false};
+    struct after next = {.forward = j->count, .backward = j->count, .leaves = j->count};
     struct intmap seen = {0};
 
     for (uint32_t i = j->count; i-- > 0;) {
@@ -91,6 +93,34 @@ static void count_cycles(struct judging *j)
             intmap_put(&j->firsts, j->list[i]->stack, i);
         }
         intmap_put(&j->cycles_of, j->list[i]->stack, (cycles >> 32) << 32 | j->cycles);
+    }
+}
+
+/* The same elements, if in another dtype. */
+static bool is_as_many(uint64_t a, uint64_t b)
+{
+    uint64_t least = a < b ? a : b, most = a < b ? b : a;
+
+    return most == least || most == 2 * least || most == 4 * least || most == 8 * least;
+}
+
+/* A parameter begins blank. When its module is moved or given another dtype, a copy takes its place: what it
+ * is made from dies before anything else is born.
+ */
+static void find_blanks(struct judging *j)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        const struct tensor *t = j->list[i];
+        uint32_t old = j->after[i + 1].replaced;
+
+        j->after[i].blank = op_rules_is_blank(t->from->called) || !t->from->op;
+        if (t->from->phase != OP_PHASE_BUILD)
+            continue;
+        if (old && op_rules_is_moving(t->from->called) &&
+            is_as_many(j->list[old - 1]->bytes, t->bytes))
+            j->after[i].blank = true;
+        if (j->after[i].blank && t->until <= j->count)
+            j->after[t->until].replaced = i + 1;
     }
 }
 
@@ -163,12 +193,22 @@ static enum tensor_kind of_inference(const struct judging *j, const struct tenso
     return alive_at(j, t, a->same) ? TENSOR_CACHE : TENSOR_TEMPORARY;
 }
 
+/* What a model has given, and the program has kept, is no less computed by it where nothing is learned. */
+static bool is_given(const struct judging *j, const struct tensor *t)
+{
+    uint32_t leaves = j->after[t->number].leaves;
+
+    return leaves < j->count && alive_at(j, t, leaves);
+}
+
 static enum tensor_kind of_forward(const struct judging *j, const struct tensor *t)
 {
     const struct after *a = &j->after[t->number];
 
+    if (a->backward == j->count && of_inference(j, t) == TENSOR_CACHE)
+        return TENSOR_CACHE;
     if (a->backward == j->count)
-        return of_inference(j, t);
+        return is_given(j, t) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
     if (lasts(j, t) && is_born_once(j, t) && j->cycles > LASTS)
         return TENSOR_BUFFER;
     return alive_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
@@ -181,14 +221,12 @@ static bool has_gradient(const struct judging *j, const struct tensor *t)
     return intmap_get(&j->gradients, t->bytes, &known);
 }
 
-/* A parameter begins blank, or is a copy of one; what is computed is none unless it has a gradient.
+/* What does not begin as parameters do is none unless it has a gradient.
  * Where there are none at all, zeros that an object of the program makes may be a cache as well.
  */
 static enum tensor_kind of_module(const struct judging *j, const struct tensor *t)
 {
-    bool blank = op_rules_is_blank(t->from->called) || !t->from->op;
-
-    if (has_gradient(j, t) || blank)
+    if (has_gradient(j, t) || j->after[t->number].blank)
         return TENSOR_PARAMETER;
     if (j->cycles)
         return TENSOR_BUFFER;
@@ -205,6 +243,14 @@ static enum tensor_kind of_build(const struct judging *j, const struct tensor *t
                                                                    : TENSOR_TEMPORARY;
 }
 
+/* Computed before the first step. Where there is none, what a stack makes again and again may be results. */
+static bool is_prepared(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+
+    return a->cycle == 0 && (j->cycles || (a->same == j->count && !is_born_before(j, t)));
+}
+
 static enum tensor_kind of_lasting(const struct judging *j, const struct tensor *t)
 {
     bool factory = op_rules_is_factory(t->from->called);
@@ -213,7 +259,7 @@ static enum tensor_kind of_lasting(const struct judging *j, const struct tensor 
         return of_module(j, t);
     if (factory && has_gradient(j, t) && j->after[t->number].cycle == 0)
         return TENSOR_PARAMETER;
-    if (factory || j->after[t->number].cycle == 0)
+    if (factory || is_prepared(j, t))
         return TENSOR_INPUT;
     return is_born_once(j, t) ? TENSOR_UNKNOWN : TENSOR_ACTIVATION; /* a graph that is kept */
 }
@@ -291,6 +337,7 @@ void tensor_kinds_judge(struct tensor *const *list, size_t count)
     j.after = memory_zeroed((count + 1) * sizeof(*j.after));
     look_ahead(&j);
     count_cycles(&j);
+    find_blanks(&j);
     find_gradients(&j);
     for (size_t i = 0; i < count; i++) {
         list[i]->kind = kind_of(&j, list[i]);

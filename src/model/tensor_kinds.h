@@ -1,14 +1,14 @@
 /* tensor_kinds - what each tensor is for, by the phase in which it was born and how long it lived: a pure
  * function over the tensors of one process, in the order of their births.
  *
- *   parameter   born where a module was made, moved or loaded, and alive in the next forward phase;
- *               or outside of modules, with a gradient of its size
+ *   parameter   born where a module was made, moved or loaded, blank or in place of one that was, and
+ *               alive in the next forward phase; or outside of modules, with a gradient of its size
  *   buffer      the same, but computed and without a gradient of its size; or born once in a
  *               forward phase, and kept
  *   gradient    born in a backward phase, and alive after it
  *   optimizer   born in a step of an optimizer, and alive after it
  *   activation  born in a forward phase (or again, to compute gradients), and alive when the next
- *               gradients are computed
+ *               gradients are computed; if none are, alive after its forward phase
  *   input       made outside of modules, and alive then; or copied, or computed before one is called,
  *               and kept after the next gradients; what lasts and has no gradient
  *   cache       without gradients: put together from others, and alive when its stack does so again

@@ -188,6 +188,17 @@ static void a_model_that_was_moved_leaves_temporaries(void)
     CHECK(are(l, "old", "temporaries") && are(l, "w", "parameters"));
 }
 
+static void a_copy_in_another_dtype_is_what_it_replaces(void)
+{
+    struct life *l = judged("a=build/empty/640 v=build/to_dtype/320 -a w=build/to_dtype/640 -v "
+                            "b=build/tril/88 m=build/to_dtype/44 -b c=build/empty/70 "
+                            "n=build/clone/32 -c d=build/empty/70 o=build/tril/70 -d ",
+                            TRAIN "-x -loss ", 4, "");
+
+    CHECK(are(l, "a", "temporaries") && are(l, "v", "temporaries") && are(l, "w", "parameters"));
+    CHECK(are(l, "m", "buffers") && are(l, "n", "buffers") && are(l, "o", "buffers"));
+}
+
 static void what_a_module_computes_once_is_a_buffer(void)
 {
     struct life *l = judged(MODEL "mask=build/tril/77 h0=forward/addmm/80 rope=forward/cos/66 -h0 ",
@@ -204,7 +215,8 @@ static void a_cache_that_grows_is_one(void)
 
     live(&l, "w=build/empty/400 ");
     for (int i = 0; i < 6; i++) {
-        snprintf(words, sizeof(words), "h=forward/addmm/80 kv=other/cat/500 %s -h ",
+        snprintf(words, sizeof(words),
+                 "t=forward/mul/80 h=forward/addmm/80 -t kv=other/cat/500 %s -h r=other/sum/9 ",
                  i ? "-old" : "");
         live(&l, words);
         for (uint32_t k = 0; k < l.count; k++)
@@ -214,7 +226,9 @@ static void a_cache_that_grows_is_one(void)
     for (uint32_t i = 0; i < l.count; i++)
         list[i] = &l.list[i];
     tensor_kinds_judge(list, l.count);
-    CHECK(are(&l, "old", "kv cache") && are(&l, "h", "temporaries") && are(&l, "w", "parameters"));
+    CHECK(are(&l, "old", "kv cache") && are(&l, "w", "parameters"));
+    CHECK(are(&l, "t", "temporaries") && are(&l, "h", "activations") &&
+          are(&l, "r", "other tensors"));
 }
 
 static void nothing_at_all_is_no_mistake(void)
@@ -360,6 +374,8 @@ int main(void)
         {"what is computed again is an activation", what_is_computed_again_is_an_activation},
         {"parameters without a module have gradients", parameters_without_a_module_have_gradients},
         {"a model that was moved leaves temporaries", a_model_that_was_moved_leaves_temporaries},
+        {"a copy in another dtype is what it replaces",
+         a_copy_in_another_dtype_is_what_it_replaces},
         {"what a module computes once is a buffer", what_a_module_computes_once_is_a_buffer},
         {"a cache that grows is one", a_cache_that_grows_is_one},
         {"nothing at all is no mistake", nothing_at_all_is_no_mistake},
