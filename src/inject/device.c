@@ -117,6 +117,20 @@ static uint64_t current_owner(const struct device_library *l)
     return (uintptr_t)owner;
 }
 
+static uint32_t device_of(const struct device_call *call, struct device_library *l,
+                          const uintptr_t *a, uint64_t handle)
+{
+    uint32_t device = 0;
+    bool known;
+
+    if (call->device)
+        return (uint32_t)a[call->device - 1];
+    local.device++;
+    known = handle && call->on && call->on(l, handle, &device);
+    local.device--;
+    return known ? device : current_device(l);
+}
+
 static uint64_t owner_of(const struct device_call *call, const struct device_library *l,
                          const uintptr_t *a)
 {
@@ -177,8 +191,10 @@ static void allocated(const struct device_call *call, struct device_library *l, 
     if (call->place)
         call->place(l, a, &e.kind, &e.device, e.called);
     else if (call->kind == 0)
-        e.device = call->device ? (uint32_t)a[call->device - 1] : current_device(l);
-    e.owner = o.done ? owner_of(call, l, a) : o.status;
+        e.device = device_of(call, l, a, e.handle);
+    e.owner = !o.done                          ? o.status
+            : call->on && l->vendor->by_device ? 1 + (uint64_t)e.device
+                                               : owner_of(call, l, a);
     put(&e, c);
     if (o.done && call->filled && call->filled(a))
         accesses_tell(l->vendor, e.handle, ARGUMENT_WRITE, call->name);

@@ -53,6 +53,15 @@ static uint64_t physical_bytes(const uintptr_t *a, bool done)
     return d->bytes;
 }
 
+static void kernel_name(struct device_library *l, uintptr_t kernel, char *name, size_t room)
+{
+    int (*ask)(uintptr_t, size_t *,
+               char *) = (int (*)(uintptr_t, size_t *, char *))l->helpers[DEVICE_ASKED];
+
+    if (ask && ask(kernel, &room, name) != 0)
+        name[0] = '\0';
+}
+
 // clang-format off
 static const struct device_call calls[] = {
     {.name = "zeMemAllocDevice", .does = DEVICE_ALLOCATES, .size = 2, .handle = 5, .owner = 1,
@@ -68,8 +77,10 @@ static const struct device_call calls[] = {
     {.name = "zePhysicalMemDestroy", .does = DEVICE_FREES, .class = PHYSICAL, .handle = 1},
     {.name = "zeContextDestroy", .does = DEVICE_ENDS, .owner = 1},
     {.name = "zeDriverGetExtensionFunctionAddress", .does = DEVICE_FINDS, .handle = 1, .at = 2},
-    {.name = "zeCommandListAppendLaunchKernel", .does = DEVICE_LAUNCHES},
-    {.name = "zeCommandListAppendLaunchCooperativeKernel", .does = DEVICE_LAUNCHES},
+    {.name = "zeCommandListAppendLaunchKernel", .does = DEVICE_LAUNCHES, .handle = 1,
+     .named = kernel_name},
+    {.name = "zeCommandListAppendLaunchCooperativeKernel", .does = DEVICE_LAUNCHES, .handle = 1,
+     .named = kernel_name},
 };
 // clang-format on
 
@@ -82,5 +93,6 @@ const struct device_vendor device_level_zero = {
     .shared = "level-zero-shared",
     .calls = calls,
     .count = sizeof(calls) / sizeof(calls[0]),
+    .helpers = {NULL, NULL, "zeKernelGetName"},
     .number = 2,
 };

@@ -63,6 +63,8 @@ struct device_call {
     };
     /* Once it is made: how large it is, where nothing else says so, and false where it is no new memory. */
     bool (*made)(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes);
+    /* Once it is made: on which device it is, where that need not be the current one; false: it does not say. */
+    bool (*on)(struct device_library *l, uint64_t handle, uint32_t *device);
     /* Does what allocates fill it as well? */
     bool (*filled)(const uintptr_t *a);
 };
