@@ -73,3 +73,22 @@ bool device_of_pointer(uintptr_t ask, uint64_t handle, uint32_t *device)
     *device = (uint32_t)number;
     return true;
 }
+
+static char *put_digits(char *to, uint32_t number, int digits)
+{
+    while (digits--)
+        *to++ = "0123456789abcdef"[number >> 4 * digits & 15];
+    return to;
+}
+
+void device_bus_text(char *to, const uint32_t at[4])
+{
+    to = put_digits(to, at[0], 4);
+    *to++ = ':';
+    to = put_digits(to, at[1], 2);
+    *to++ = ':';
+    to = put_digits(to, at[2], 2);
+    *to++ = '.';
+    to = put_digits(to, at[3], 1);
+    *to = '\0';
+}

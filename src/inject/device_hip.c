@@ -9,7 +9,7 @@
 enum { POINTER, HOST, PHYSICAL, ARRAY, MIPMAP }; /* classes of handles */
 enum { ON_DEVICE, PINNED, MANAGED };             /* kinds of spaces */
 
-enum { POINTER_ASKED = DEVICE_ASKED, NAME, NAME_BY_HOST }; /* helpers */
+enum { POINTER_ASKED = DEVICE_ASKED, NAME, NAME_BY_HOST, BUS }; /* helpers */
 
 static uint64_t pitch_bytes(const uintptr_t *a, bool done)
 {
@@ -92,6 +92,13 @@ static bool pooled_on(struct device_library *l, uint64_t handle, uint32_t *devic
     return device_of_pointer(l->helpers[POINTER_ASKED], handle, device);
 }
 
+static bool bus_of(struct device_library *l, uint32_t device, char bus[DEVICE_BUS])
+{
+    int (*ask)(char *, int, int) = (int (*)(char *, int, int))l->helpers[BUS];
+
+    return ask && ask(bus, DEVICE_BUS - 1, (int)device) == 0;
+}
+
 /* ---- launches ---- */
 
 static void copy_name(char *name, const char *text, size_t room)
@@ -172,7 +179,8 @@ const struct device_vendor device_hip = {
     .calls = calls,
     .count = sizeof(calls) / sizeof(calls[0]),
     .helpers = {"hipGetDevice", NULL, "hipPointerGetAttribute", "hipKernelNameRef",
-                "hipKernelNameRefByPtr"},
+                "hipKernelNameRefByPtr", "hipDeviceGetPCIBusId"},
+    .bus = bus_of,
     .by_device = true,
     .number = 1,
 };

@@ -2,17 +2,21 @@
  * which a program first allocates on them.
  */
 #include "inject/device.h"
+#include "inject/device_arrays.h"
 
 #include <stdatomic.h>
 
 enum { POINTER, PHYSICAL };         /* classes of handles */
 enum { ON_DEVICE, PINNED, SHARED }; /* kinds of spaces */
 
+enum { KERNEL = DEVICE_ASKED, BUS }; /* helpers */
+
 #define DEVICES 64
+
+static _Atomic uintptr_t seen[DEVICES];
 
 static uint32_t number_of(uintptr_t handle)
 {
-    static _Atomic uintptr_t seen[DEVICES];
     uint32_t i = 0;
 
     for (; i + 1 < DEVICES; i++) {
@@ -53,10 +57,27 @@ static uint64_t physical_bytes(const uintptr_t *a, bool done)
     return d->bytes;
 }
 
+/* ze_pci_ext_properties_t: its type, what is chained to it, domain, bus, device, function, and its speed. */
+static bool bus_of(struct device_library *l, uint32_t device, char bus[DEVICE_BUS])
+{
+    struct {
+        uint32_t type;
+        void *next;
+        uint32_t at[4];
+        int64_t speed[3];
+    } pci = {.type = 0x10008};
+    int (*ask)(uintptr_t, void *) = (int (*)(uintptr_t, void *))l->helpers[BUS];
+
+    if (!ask || device >= DEVICES || ask(atomic_load(&seen[device]), &pci) != 0)
+        return false;
+    device_bus_text(bus, pci.at);
+    return true;
+}
+
 static void kernel_name(struct device_library *l, uintptr_t kernel, char *name, size_t room)
 {
     int (*ask)(uintptr_t, size_t *,
-               char *) = (int (*)(uintptr_t, size_t *, char *))l->helpers[DEVICE_ASKED];
+               char *) = (int (*)(uintptr_t, size_t *, char *))l->helpers[KERNEL];
 
     if (ask && ask(kernel, &room, name) != 0)
         name[0] = '\0';
@@ -93,6 +114,7 @@ const struct device_vendor device_level_zero = {
     .shared = "level-zero-shared",
     .calls = calls,
     .count = sizeof(calls) / sizeof(calls[0]),
-    .helpers = {NULL, NULL, "zeKernelGetName"},
+    .helpers = {NULL, NULL, "zeKernelGetName", "zeDevicePciGetPropertiesExt"},
+    .bus = bus_of,
     .number = 2,
 };
