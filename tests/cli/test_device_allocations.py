@@ -176,6 +176,13 @@ def test_level_zero(recorded):
     assert [row["status"] for row in tables["failed"]] == [str(0x70000003)]
 
 
+def test_images_of_level_zero_have_the_sizes_of_their_dimensions(recorded):
+    tables, ask = recorded("others_user", "images")
+    assert by_space(tables) == {"level-zero:0": (4 * MIB, 2 * MIB, 4)}
+    assert {(row["allocated"], row["call"]) for row in tables["calls"]} == {(10 * MIB, "zeImageCreate")}
+    assert ask("leaks", "--space", "level-zero:0")["leaks"][0]["site"].startswith("images")
+
+
 def test_level_zero_names_what_is_launched(recorded):
     tables, _ = recorded("others_user", "ze", how=("--launches",))
     assert [(row["launches"], row["call"]) for row in tables["launches"]] == [(30, "ze_of_tests")]

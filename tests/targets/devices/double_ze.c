@@ -74,3 +74,14 @@ int zeDevicePciGetPropertiesExt(void *device, void *properties)
     p->bus = 4;
     return DONE;
 }
+
+int zeImageCreate(void *context, void *device, const void *descriptor, void **image)
+{
+    *image = descriptor && device ? double_take(16 << 20, context) : NULL;
+    return *image ? DONE : INVALID;
+}
+
+int zeImageDestroy(void *image)
+{
+    return double_give(image) ? DONE : INVALID;
+}

@@ -1,4 +1,4 @@
-/* others_user - a program of one vendor besides NVIDIA: others_user hip|shapes|ze|hal|acl. hip, ze and hal have a leak of 5 MiB, and
+/* others_user - a program of one vendor besides NVIDIA: others_user hip|shapes|ze|images|hal|acl. hip, ze and hal have a leak of 5 MiB, and
  * ask for 64 GiB in vain.
  *
  * hip   3 MiB on device 1 that end with its reset; 2 MiB managed, 4 MiB pinned, both freed; the leak on device 0
@@ -7,6 +7,8 @@
  *       reset; 64 GiB of rows in vain; a kernel 20 times
  * ze    3 MiB that end with their context, 2 MiB shared, 4 MiB of the host, both freed; the leak on the second device;
  *       a kernel 30 times
+ * images  of Level Zero, one after the other: 1 MiB of one dimension, 4 MiB of two, 3 MiB as three of those, 2 MiB of three; the last
+ *       is not destroyed
  * hal   3 MiB in huge pages of module 7 on device 2, freed; 4 MiB of the host, 2 MiB shared; 1 MiB by a handle, in
  *       giant pages; the leak on device 0 of module 3
  * acl   launches add_custom 40 times by ACL, which comes to the runtime, and a function 2 times by the runtime itself, as
@@ -130,6 +132,34 @@ static void ze(void)
         expect(launch(&contexts[1], &devices[1], NULL, NULL, 0, NULL), 0);
 }
 
+struct image {
+    unsigned int stype;
+    const void *next;
+    unsigned int flags, type, layout, channels[5];
+    unsigned long long width;
+    unsigned int height, depth, levels, mips;
+};
+
+static void images(void)
+{
+    int (*create)(void *, void *, const struct image *, void **) = find("zeImageCreate");
+    int (*destroy)(void *) = find("zeImageDestroy");
+    const struct image all[] = {
+        {.type = 0, .layout = 8, .width = 65536, .height = 7, .depth = 7, .levels = 7},
+        {.type = 2, .layout = 4, .width = 1024, .height = 1024, .depth = 7, .levels = 7},
+        {.type = 3, .layout = 0, .width = 1024, .height = 1024, .depth = 7, .levels = 3},
+        {.type = 4, .layout = 1, .width = 128, .height = 128, .depth = 64, .levels = 7},
+    };
+    char context, device;
+    void *p;
+
+    for (int i = 0; i < 4; i++) {
+        expect(create(&context, &device, &all[i], &p), 0);
+        if (i < 3)
+            expect(destroy(p), 0);
+    }
+}
+
 static void hal(void)
 {
     int (*alloc)(void **, unsigned long long, unsigned long long) = find("halMemAlloc");
@@ -180,6 +210,9 @@ int main(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "ze") == 0) {
         open_library("libze_loader.so.1");
         ze();
+    } else if (argc > 1 && strcmp(argv[1], "images") == 0) {
+        open_library("libze_loader.so.1");
+        images();
     } else if (argc > 1 && strcmp(argv[1], "acl") == 0) {
         open_library("libascendcl.so");
         acl();
