@@ -66,6 +66,7 @@ _Static_assert(SYS_seccomp == 277 && SYS_execve == 221 && SYS_execveat == 281, "
 
 #define ARCH_MACHINE EM_AARCH64
 #define ARCH_AUDIT AUDIT_ARCH_AARCH64
+#define ARCH_STRUCT_WORD 0 /* a struct of more than two words is handed over by its address */
 #define ARCH_LOADER "ld-linux-aarch64.so.1"
 #define ARCH_LOADER_VERSION "GLIBC_2.17"
 #define ARCH_LIBC "/lib/aarch64-linux-gnu/libc.so.6"

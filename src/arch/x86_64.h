@@ -65,6 +65,8 @@ _Static_assert(SYS_seccomp == 317 && SYS_execve == 59 && SYS_execveat == 322, "t
 
 #define ARCH_MACHINE EM_X86_64
 #define ARCH_AUDIT AUDIT_ARCH_X86_64
+#define ARCH_STRUCT_WORD                                                                           \
+    6 /* a struct of more than two words lies with the words of arguments from this one on */
 #define ARCH_LOADER "ld-linux-x86-64.so.2"
 #define ARCH_LOADER_VERSION "GLIBC_2.4"
 #define ARCH_LIBC "/lib/x86_64-linux-gnu/libc.so.6"

@@ -350,6 +350,7 @@ void collect_finish(struct collect *c, struct absorb_counts *totals)
     *totals = c->absorb.totals;
     stackmap_free(&c->absorb.stackmap);
     intmap_free(&c->absorb.spaces.spaces);
+    intmap_free(&c->absorb.spaces.buses);
     intmap_free(&c->by_number);
     intmap_free(&c->by_pid);
     intmap_free(&c->ends);

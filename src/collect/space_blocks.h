@@ -46,6 +46,7 @@ struct spaces { /* zeroed is empty */
 
 struct spaces_numbers {   /* of a trace */
     struct intmap spaces; /* string of its name -> space */
+    struct intmap buses;  /* space -> string of the place of its device */
     uint32_t count;
     uint64_t blocks;
 };

@@ -4,7 +4,9 @@
 #include "base/memory.h"
 #include "collect/put.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAME(ring, trace) _Static_assert((int)(ring) == (int)(trace), #ring " is not " #trace)
 SAME(RING_SPACE_KINDS, TRACE_SPACE_KINDS);
@@ -12,12 +14,35 @@ SAME(RING_ACCESS_ALL, TRACE_ACCESS_ALL);
 
 #define ACCESS_KINDS 32u /* above all flags of an access */
 
+#define SPACE_NAME_MOST 32
+#define SEVERAL UINT64_MAX /* buses */
+
 #define MAPPING_CLASS 0x10000u /* of a mapping of what has this class besides */
 
 /* ---- from the ring ---- */
 
-static uint32_t space_of(struct absorb *a, struct absorb_process *p, const char *name,
-                         uint64_t bytes, uint64_t kind)
+/* Two processes may see other devices under the same number: then it is no place. */
+static void take_bus(struct absorb *a, const char *name, uint64_t name_bytes, const char *bus,
+                     uint64_t bytes, uint64_t string)
+{
+    char key[sizeof(FACT_SPACE_BUS) + SPACE_NAME_MOST];
+    uint64_t space, before = 0;
+
+    if (!intmap_get(&a->spaces.spaces, string, &space) || name_bytes > SPACE_NAME_MOST)
+        return;
+    snprintf(key, sizeof(key), "%s%.*s", FACT_SPACE_BUS, (int)name_bytes, name);
+    string = trace_store_string(a->store, bus, bytes);
+    if (intmap_get(&a->spaces.buses, space, &before) && (before == string || before == SEVERAL))
+        return;
+    intmap_put(&a->spaces.buses, space, before ? SEVERAL : string);
+    if (before)
+        trace_store_fact(a->store, TRACE_OF_RUN, 0, key, "several", 7);
+    else
+        trace_store_fact(a->store, TRACE_OF_RUN, 0, key, bus, bytes);
+}
+
+static uint32_t define(struct absorb *a, struct absorb_process *p, const char *name, uint64_t bytes,
+                       uint64_t kind)
 {
     uint64_t string = absorb_string(a, p, name, bytes), space;
     struct trace_space fields = {0, string, kind};
@@ -28,6 +53,19 @@ static uint32_t space_of(struct absorb *a, struct absorb_process *p, const char 
     intmap_put(&a->spaces.spaces, string, fields.space);
     trace_store_put(a->store, TRACE_SPACE, 0, (const uint64_t *)&fields, 3, NULL, 0);
     return (uint32_t)fields.space;
+}
+
+/* "hip:0", or "hip:0@0000:03:00.0" where the place of the device is told. */
+static uint32_t space_of(struct absorb *a, struct absorb_process *p, const char *name,
+                         uint64_t bytes, uint64_t kind)
+{
+    const char *bus = kind == TRACE_SPACE_DEVICE ? memchr(name, '@', bytes) : NULL;
+    uint64_t length = bus ? (uint64_t)(bus - name) : bytes;
+    uint32_t space = define(a, p, name, length, kind);
+
+    if (bus && length + 1 < bytes)
+        take_bus(a, name, length, bus + 1, bytes - length - 1, absorb_string(a, p, name, length));
+    return space;
 }
 
 static bool is_sound(const uint64_t *w, unsigned int what)

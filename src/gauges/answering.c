@@ -85,12 +85,36 @@ static bool answer_to(const struct gauge *g, size_t size)
     return say_answer(ask.sequence, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began);
 }
 
+/* Libraries seldom say that it is this: a node of the device that we may not open. What needs none is read by files. */
+static const char *forbidden(const char *name)
+{
+    const struct device_kind *k = device_kind_find(name, strlen(name));
+    char path[4096];
+
+    for (const char *const *sign = k->signs; k->library && *sign; sign++)
+        if (strncmp(*sign, "dev/", 4) == 0 && gauge_path(path, sizeof(path), "%s", *sign) &&
+            access(path, R_OK | W_OK) != 0 && errno == EACCES)
+            return *sign;
+    return NULL;
+}
+
+static void say_why(const char *name, struct gauge_found *f)
+{
+    const char *node = f->count ? NULL : forbidden(name);
+    size_t used = strlen(f->note);
+
+    if (node)
+        snprintf(f->note + used, sizeof(f->note) - used, "%sthere is no permission for /%s",
+                 used ? "; " : "", node);
+}
+
 static int serve(const struct gauge *g)
 {
     ssize_t size;
 
     talk = memory_zeroed(sizeof(*talk));
     g->open(&talk->found);
+    say_why(g->name, &talk->found);
     devices = talk->found.count;
     if (!say_found(&talk->found) || !devices)
         return 0;

@@ -8,6 +8,7 @@
 #include "inject/sys.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 typedef uintptr_t words_function(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
@@ -46,6 +47,7 @@ struct event {
     uint8_t kind;
     uint32_t device;
     char called[DEVICE_TEXT]; /* empty: the name of the call */
+    char bus[DEVICE_BUS];     /* empty: it is not told */
 };
 
 /* All texts are of our own tables, and short. */
@@ -58,9 +60,10 @@ static size_t append(char *to, size_t at, const char *text)
 }
 
 #define NAME_MOST 32
-_Static_assert(NAME_MOST + SYS_DIGITS + DEVICE_TEXT <= SPACE_TEXT_MOST, "a name and a call");
+_Static_assert(NAME_MOST + SYS_DIGITS + DEVICE_BUS + DEVICE_TEXT <= SPACE_TEXT_MOST,
+               "a name, a bus and a call");
 
-/* The name of the space, then of the call; how long the first is. */
+/* The name of the space, "hip:0" or "hip:0@0000:03:00.0", then of the call; how long the first is. */
 static size_t put_names(char *to, const void *context, size_t *all)
 {
     const struct event *e = context;
@@ -72,6 +75,8 @@ static size_t put_names(char *to, const void *context, size_t *all)
         sys_number(number, (int)(e->device & INT32_MAX));
         at = append(to, at, ":");
         at = append(to, at, number);
+        if (*e->bus)
+            at = append(to, append(to, at, "@"), e->bus);
     }
     *all = append(to, at, *e->called ? e->called : e->call->name);
     return at;
@@ -115,6 +120,39 @@ static uint64_t current_owner(const struct device_library *l)
         ((int (*)(void **))l->helpers[DEVICE_OWNER])(&owner);
     local.device--;
     return (uintptr_t)owner;
+}
+
+static uint32_t device_of(const struct device_call *call, struct device_library *l,
+                          const uintptr_t *a, uint64_t handle)
+{
+    uint32_t device = 0;
+    bool known;
+
+    if (call->device)
+        return (uint32_t)a[call->device - 1];
+    local.device++;
+    known = handle && call->on && call->on(l, handle, &device);
+    local.device--;
+    return known ? device : current_device(l);
+}
+
+#define VENDORS 8
+#define TOLD_MOST 64
+
+/* Once for each device of a recording, with an allocation that is told: where it is. */
+static void tell_bus(struct device_library *l, struct event *e)
+{
+    static _Atomic uint64_t told[VENDORS][TOLD_MOST];
+    uint64_t recording = process.control->origin_ns;
+
+    if (!l->vendor->bus || e->kind != 0 || l->vendor->number >= VENDORS || e->device >= TOLD_MOST ||
+        process_mode() & RING_PAUSED || local.muted ||
+        atomic_exchange(&told[l->vendor->number][e->device], recording) == recording)
+        return;
+    local.device++;
+    if (!l->vendor->bus(l, e->device, e->bus))
+        e->bus[0] = '\0';
+    local.device--;
 }
 
 static uint64_t owner_of(const struct device_call *call, const struct device_library *l,
@@ -177,8 +215,12 @@ static void allocated(const struct device_call *call, struct device_library *l, 
     if (call->place)
         call->place(l, a, &e.kind, &e.device, e.called);
     else if (call->kind == 0)
-        e.device = call->device ? (uint32_t)a[call->device - 1] : current_device(l);
-    e.owner = o.done ? owner_of(call, l, a) : o.status;
+        e.device = device_of(call, l, a, e.handle);
+    e.owner = !o.done                          ? o.status
+            : call->on && l->vendor->by_device ? 1 + (uint64_t)e.device
+                                               : owner_of(call, l, a);
+    if (o.done)
+        tell_bus(l, &e);
     put(&e, c);
     if (o.done && call->filled && call->filled(a))
         accesses_tell(l->vendor, e.handle, ARGUMENT_WRITE, call->name);

@@ -6,13 +6,14 @@
  * another process. What a context has goes with it.
  */
 #include "inject/device.h"
+#include "inject/device_arrays.h"
 
 #include <string.h>
 
 enum { POINTER, HOST, PHYSICAL, ARRAY, MIPMAP }; /* classes of handles */
 enum { ON_DEVICE, PINNED, MANAGED };             /* kinds of spaces */
 
-enum { KERNEL = 3 }; /* helper */
+enum { KERNEL = 3, POINTER_ASKED }; /* helpers */
 
 #define PRIMARIES 64
 
@@ -23,68 +24,6 @@ static _Atomic uint64_t primaries[PRIMARIES]; /* contexts that devices have by t
 static uint64_t pitch_bytes(const uintptr_t *a, bool done)
 {
     return (done ? *(const size_t *)a[1] : a[2]) * a[3];
-}
-
-/* CUarray_format. Others (textures' blocks) are taken for a byte: less than it is, rather than more. */
-static uint64_t format_bytes(uint32_t format)
-{
-    switch (format) {
-    case 0x02: /* 16 bits, with and without a sign, and half */
-    case 0x09:
-    case 0x10:
-        return 2;
-    case 0x03: /* 32 bits, and float */
-    case 0x0a:
-    case 0x20:
-        return 4;
-    default:
-        return 1;
-    }
-}
-
-static uint64_t at_least_one(uint64_t n)
-{
-    return n ? n : 1;
-}
-
-static uint64_t array_bytes(const uintptr_t *a, bool done)
-{
-    const struct {
-        size_t width, height;
-        uint32_t format, channels;
-    } *d = (const void *)a[1];
-
-    (void)done;
-    return d->width * at_least_one(d->height) * format_bytes(d->format) * d->channels;
-}
-
-struct array3 {
-    size_t width, height, depth;
-    uint32_t format, channels, flags;
-};
-
-static uint64_t array3_bytes(const uintptr_t *a, bool done)
-{
-    const struct array3 *d = (const void *)a[1];
-
-    (void)done;
-    return d->width * at_least_one(d->height) * at_least_one(d->depth) * format_bytes(d->format) *
-           d->channels;
-}
-
-static uint64_t mipmap_bytes(const uintptr_t *a, bool done)
-{
-    struct array3 d = *(const struct array3 *)a[1];
-    const uintptr_t level[] = {0, (uintptr_t)&d};
-    uint64_t sum = 0;
-
-    for (unsigned int i = 0; i < (unsigned int)a[2] && i < 32; i++) {
-        sum += array3_bytes(level, done);
-        d.width = at_least_one(d.width / 2);
-        d.height /= 2;
-        d.depth /= 2;
-    }
-    return sum;
 }
 
 /* ---- places ---- */
@@ -100,6 +39,12 @@ static void physical_place(struct device_library *l, const uintptr_t *a, uint8_t
     (void)l, (void)text;
     *kind = p->location == 1 ? ON_DEVICE : PINNED;
     *device = p->number;
+}
+
+/* A pool, and so a block of it, may be of another device than the current one. */
+static bool pooled_on(struct device_library *l, uint64_t handle, uint32_t *device)
+{
+    return device_of_pointer(l->helpers[POINTER_ASKED], handle, device);
 }
 
 /* ---- contexts ---- */
@@ -152,10 +97,10 @@ static const struct device_call calls[] = {
     ALLOC("cuMemAlloc_v2", .size = 1, .since = 3020),
     ALLOC("cuMemAllocPitch_v2", .bytes = pitch_bytes, .since = 3020),
     ALLOC("cuMemAllocManaged", .size = 1, .kind = MANAGED),
-    ALLOC("cuMemAllocAsync", .size = 1),
-    ALLOC("cuMemAllocAsync_ptsz", .size = 1),
-    ALLOC("cuMemAllocFromPoolAsync", .size = 1),
-    ALLOC("cuMemAllocFromPoolAsync_ptsz", .size = 1),
+    ALLOC("cuMemAllocAsync", .size = 1, .on = pooled_on),
+    ALLOC("cuMemAllocAsync_ptsz", .size = 1, .on = pooled_on),
+    ALLOC("cuMemAllocFromPoolAsync", .size = 1, .on = pooled_on),
+    ALLOC("cuMemAllocFromPoolAsync_ptsz", .size = 1, .on = pooled_on),
     FREE("cuMemFree_v2", .since = 3020),
     FREE("cuMemFreeAsync"),
     FREE("cuMemFreeAsync_ptsz"),
@@ -167,10 +112,10 @@ static const struct device_call calls[] = {
     {.name = "cuMemRetainAllocationHandle", .does = DEVICE_HOLDS, .class = PHYSICAL},
     {.name = "cuMemMap", .does = DEVICE_MAPS, .class = PHYSICAL, .handle = 3, .at = 0, .size = 1},
     {.name = "cuMemUnmap", .does = DEVICE_UNMAPS, .class = PHYSICAL, .at = 0, .size = 1},
-    ALLOC("cuArrayCreate_v2", .bytes = array_bytes, .class = ARRAY, .since = 3020),
-    ALLOC("cuArray3DCreate_v2", .bytes = array3_bytes, .class = ARRAY, .since = 3020),
+    ALLOC("cuArrayCreate_v2", .bytes = device_array_bytes, .class = ARRAY, .since = 3020),
+    ALLOC("cuArray3DCreate_v2", .bytes = device_array3_bytes, .class = ARRAY, .since = 3020),
     FREE("cuArrayDestroy", .class = ARRAY),
-    ALLOC("cuMipmappedArrayCreate", .bytes = mipmap_bytes, .class = MIPMAP),
+    ALLOC("cuMipmappedArrayCreate", .bytes = device_mipmap_bytes, .class = MIPMAP),
     FREE("cuMipmappedArrayDestroy", .class = MIPMAP),
     {.name = "cuCtxDestroy", .does = DEVICE_ENDS, .owner = 1},
     {.name = "cuCtxDestroy_v2", .does = DEVICE_ENDS, .owner = 1, .since = 4000},
@@ -201,6 +146,7 @@ const struct device_vendor device_cuda = {
     .shared = "cuda-managed",
     .calls = calls,
     .count = sizeof(calls) / sizeof(calls[0]),
-    .helpers = {"cuCtxGetDevice", "cuCtxGetCurrent", "cuDevicePrimaryCtxGetState", "cuFuncGetName"},
+    .helpers = {"cuCtxGetDevice", "cuCtxGetCurrent", "cuDevicePrimaryCtxGetState", "cuFuncGetName",
+                "cuPointerGetAttribute"},
     .number = 0,
 };

@@ -63,11 +63,14 @@ struct device_call {
     };
     /* Once it is made: how large it is, where nothing else says so, and false where it is no new memory. */
     bool (*made)(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes);
+    /* Once it is made: on which device it is, where that need not be the current one; false: it does not say. */
+    bool (*on)(struct device_library *l, uint64_t handle, uint32_t *device);
     /* Does what allocates fill it as well? */
     bool (*filled)(const uintptr_t *a);
 };
 
 #define DEVICE_TEXT 96
+#define DEVICE_BUS 16 /* "0000:03:00.0" */
 
 struct device_vendor {
     const char *const *files; /* how its libraries are called, up to a version; NULL at the end */
@@ -78,6 +81,8 @@ struct device_vendor {
      * int; the current owner, into a pointer; and more, for the functions of its table.
      */
     const char *helpers[DEVICE_HELPERS];
+    /* Where on the PCI bus a device is, by which it is known outside of the process, too; false: it does not say. */
+    bool (*bus)(struct device_library *l, uint32_t device, char bus[DEVICE_BUS]);
     bool by_device;      /* its owner is the device: one ends with all that it has */
     unsigned int number; /* another one for each */
 };

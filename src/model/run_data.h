@@ -53,7 +53,7 @@ struct run_range { /* of what was read; count 0: it never was */
 
 struct run_device {
     uint64_t number;
-    const char *name, *vendor, *id, *label, *way, *note, *space; /* may be NULL */
+    const char *name, *vendor, *id, *label, *way, *note, *space, *bus; /* may be NULL */
     struct metrics now, most;
     uint64_t readings; /* so far: whoever listens to ticks sees by it what is new */
     struct run_range used, reserved, busy;

@@ -43,6 +43,7 @@ void run_on_device_fact(struct run *r, const struct trace_event *ev)
                     : strcmp(key, FACT_DEVICE_WAY) == 0   ? &d->way
                     : strcmp(key, FACT_DEVICE_NOTE) == 0  ? &d->note
                     : strcmp(key, FACT_DEVICE_SPACE) == 0 ? &d->space
+                    : strcmp(key, FACT_DEVICE_BUS) == 0   ? &d->bus
                                                           : NULL;
 
     if (to)

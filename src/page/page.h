@@ -37,6 +37,14 @@ struct page { /* zeroed: not begun */
     size_t raw_bytes;
 };
 
+struct page_space { /* memory of the host, or of a device */
+    const char *name, *kind;
+    bool shown; /* the page is of it */
+    bool any;   /* something was allocated in it: then there are these */
+    uint64_t peak, peak_ns, live, blocks, allocated;
+    const uint64_t *high; /* the most of each of HEAP_EDGES_BINS equal bins; NULL: none */
+};
+
 /* What others say in META. */
 struct page_words {
     const char *sentence, *trace, *asked, *left_out;
@@ -51,6 +59,8 @@ struct page_words {
     struct heap_amount known_leaks; /* that are not told */
     const struct table_source *sources;
     size_t source_count;
+    const struct page_space *spaces; /* where there is more than the host's memory */
+    size_t space_count;
 };
 
 #define PAGE_READS                                                                                 \
@@ -68,8 +78,10 @@ void page_free(struct page *p);
 bool page_write(struct page *p, const struct page_words *w, struct bytes *out);
 /* page_meta.c and page_source.c: the sections META and SRCE. */
 void page_meta(struct page *p, const struct page_words *w, struct pack *to);
-/* page_people.c: a part of META. */
+/* page_people.c and page_series.c: parts of META. */
 void page_people(struct emit *j, const struct page *p);
+void page_series(struct emit *j, const struct page *p);
+void page_spaces(struct emit *j, const struct page_words *w);
 void page_source(const struct page *p, const struct page_words *w, struct pack *to);
 
 #endif

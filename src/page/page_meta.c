@@ -104,57 +104,6 @@ static void put_peaks(struct emit *j, struct page *p)
     emit_close(j, '}');
 }
 
-/* ---- series ---- */
-
-static const char *unit_text(enum trace_unit unit)
-{
-    return unit == TRACE_UNIT_BYTES ? "bytes" : unit == TRACE_UNIT_NS ? "ns" : "count";
-}
-
-static void put_points(struct emit *j, const struct series *s)
-{
-    uint64_t before = 0;
-
-    emit_key(j, "t");
-    emit_open(j, '[');
-    for (size_t i = 0; i < s->count; i++) {
-        emit_number(j, us(s->points[i].time_ns) - before);
-        before = us(s->points[i].time_ns);
-    }
-    emit_close(j, ']');
-    emit_key(j, "v");
-    emit_open(j, '[');
-    for (size_t i = 0; i < s->count; i++)
-        emit_number(j, s->points[i].value);
-    emit_close(j, ']');
-}
-
-static void put_series(struct emit *j, const struct series_list *l)
-{
-    emit_key(j, "series");
-    emit_open(j, '[');
-    for (size_t i = 0; i < l->count; i++) {
-        const struct series *s = &l->list[i];
-        enum trace_unit unit = TRACE_UNIT_COUNT;
-        const char *name = metrics_name(s->metric, &unit);
-
-        if (s->subject == TRACE_OF_PROCESS && s->id >= PAGE_PROCESSES_MOST)
-            continue;
-        emit_open(j, '{');
-        put_text(j, "of",
-                 s->subject == TRACE_OF_RUN       ? "run"
-                 : s->subject == TRACE_OF_MACHINE ? "machine"
-                 : s->subject == TRACE_OF_DEVICE  ? "device"
-                                                  : "process");
-        put_number(j, "id", s->id);
-        put_text(j, "name", name);
-        put_text(j, "unit", unit_text(unit));
-        put_points(j, s);
-        emit_close(j, '}');
-    }
-    emit_close(j, ']');
-}
-
 /* ---- what is lacking ---- */
 
 static void put_losses(struct emit *j, const struct run *r)
@@ -381,7 +330,8 @@ void page_meta(struct page *p, const struct page_words *w, struct pack *to)
     put_fine(&j, &p->edges);
     put_peaks(&j, p);
     page_people(&j, p);
-    put_series(&j, &p->series);
+    page_series(&j, p);
+    page_spaces(&j, w);
     emit_key(&j, "findings");
     if (w->findings)
         w->findings(&j, w->context);

@@ -1,18 +1,31 @@
 /* question_page - the data of the report page, for the format html; and how much of it there is. */
 #include "base/count.h"
+#include "base/memory.h"
+#include "model/space_lens.h"
 #include "page/page.h"
 #include "questions/findings.h"
 #include "questions/headline.h"
 #include "questions/line_cells.h"
 #include "questions/question.h"
+#include "questions/space_look.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct asking {
     struct page page;
     struct findings findings;
     struct line_sums lines;
+    struct space_list spaces;
 };
+
+static void take_space(void *context, const struct trace_event *ev)
+{
+    const struct asked *q = context;
+    struct asking *s = q->state;
+
+    space_list_take(&s->spaces, &q->recorded->names, ev);
+}
 
 static void begin(struct asked *q)
 {
@@ -20,6 +33,7 @@ static void begin(struct asked *q)
 
     page_begin(&s->page, q->recorded, &q->options->finer);
     findings_begin(&s->findings, q->recorded);
+    recorded_take_first(q->recorded, take_space, q);
 }
 
 static void again(struct asked *q)
@@ -52,6 +66,43 @@ static void add_facts(struct answer *a, const struct page *p, size_t bytes)
     t->note = "The format html writes it as a page: report FILE -f html -o report.html.";
 }
 
+/* The peak and the curve of one space, which the page is of or not. */
+static void put_space(struct page_space *to, const struct asked *q, uint64_t number)
+{
+    struct heap_edges *curve = memory_zeroed(sizeof(*curve));
+    struct space_seen seen = space_look(q->recorded->trace, q->options, number, curve);
+
+    to->shown = q->options->space == number;
+    to->any = seen.any;
+    to->peak = seen.peak;
+    to->peak_ns = seen.peak_ns;
+    to->live = seen.live;
+    to->blocks = seen.blocks;
+    to->allocated = seen.allocated;
+    if (curve->any && !to->shown) /* its own the page has anyway */
+        to->high = memcpy(arena_alloc(q->answer->arena, sizeof(curve->high)), curve->high,
+                          sizeof(curve->high));
+    free(curve);
+}
+
+static void put_spaces(struct page_words *w, const struct asked *q)
+{
+    const struct space_list *l = &((const struct asking *)q->state)->spaces;
+    struct page_space *to = arena_alloc(q->answer->arena, (l->count + 1) * sizeof(*to));
+
+    if (!l->count)
+        return;
+    to[0] = (struct page_space){.name = "host", .kind = "host"};
+    put_space(&to[0], q, SPACE_HOST);
+    for (size_t i = 0; i < l->count; i++) {
+        to[1 + i] = (struct page_space){.name = l->list[i].name,
+                                        .kind = space_kind(l->list[i].kind)};
+        put_space(&to[1 + i], q, l->list[i].number);
+    }
+    w->spaces = to;
+    w->space_count = l->count + 1;
+}
+
 static bool is_narrowed(const struct selection *o)
 {
     return o->from_ns || o->to_ns || o->born || o->at != SELECTION_AT_DEFAULT;
@@ -76,6 +127,8 @@ static int run(struct asked *q, struct err *err)
     words.sentence = headline(a->arena, &q->recorded->heap);
     words.sources = a->sources;
     words.source_count = a->source_count;
+    if (!is_narrowed(q->options))
+        put_spaces(&words, q);
     good = !is_narrowed(q->options) && page_read(&s->page, &words, &out);
     if (good) {
         add_facts(a, &s->page, out.count);

@@ -4,6 +4,7 @@
 #include "base/count.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* ---- pools ---- */
 
@@ -99,12 +100,11 @@ static const struct table_column device_columns[] = {
     [USED_BASIS] = {"used_basis", UNIT_TEXT},
 };
 
-static const struct run_device *device_of(const struct run *r, const char *space)
+/* By the name that it has in programs, or by its place on the bus, which the library has told. */
+static bool is_of(const struct run_device *d, const char *space, const char *bus)
 {
-    for (size_t i = 0; i < r->device_count; i++)
-        if (r->devices[i]->space && strcmp(r->devices[i]->space, space) == 0)
-            return r->devices[i];
-    return NULL;
+    return (d->space && strcmp(d->space, space) == 0) ||
+           (d->bus && bus && strcasecmp(d->bus, bus) == 0);
 }
 
 static void fill_range(struct answer *a, const struct run_device *d, const struct run_range *r,
@@ -140,13 +140,17 @@ void space_joins_devices(const struct space_row *rows, size_t count, const struc
     struct table *t = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        const struct run_device *d = device_of(r, rows[i].space->name);
+        const char *name = rows[i].space->name;
+        const char *bus = names_find(r->names, TRACE_OF_RUN,
+                                     arena_printf(a->arena, "%s%s", FACT_SPACE_BUS, name));
 
-        if (!d)
-            continue;
-        if (!t)
-            t = answer_add(a, "on_devices", TABLE_ROWS, device_columns, COUNT(device_columns));
-        add_device(a, t, &rows[i], d);
+        for (size_t k = 0; k < r->device_count; k++) {
+            if (!is_of(r->devices[k], name, bus))
+                continue;
+            if (!t)
+                t = answer_add(a, "on_devices", TABLE_ROWS, device_columns, COUNT(device_columns));
+            add_device(a, t, &rows[i], r->devices[k]);
+        }
     }
     if (t)
         t->note =

@@ -2,6 +2,7 @@
 #include "questions/space_tables.h"
 
 #include "base/count.h"
+#include "questions/space_look.h"
 
 #define ROWS_MOST 4096 /* of what failed, and of launches: each a stack */
 
@@ -48,12 +49,6 @@ static const struct table_column launch_columns[] = {
     [LAUNCH_CALL] = {"call", UNIT_TEXT},
     [LAUNCH_SITE] = {"site", UNIT_TEXT},
     [LAUNCH_STACK] = {"stack", UNIT_STACK},
-};
-
-static const char *const kinds[TRACE_SPACE_KINDS] = {
-    [TRACE_SPACE_DEVICE] = "device",           [TRACE_SPACE_PINNED] = "host, pinned",
-    [TRACE_SPACE_SHARED] = "managed",          [TRACE_SPACE_POOL] = "pool, used",
-    [TRACE_SPACE_RESERVED] = "pool, reserved",
 };
 
 /* ---- while the trace is read ---- */
@@ -155,37 +150,20 @@ void space_tables_begin(struct space_tables *s, struct recorded *r)
 
 /* ---- the tables ---- */
 
-static void fill_heap(struct table_cell *c, const struct heap *h)
-{
-    if (!h->any)
-        return;
-    cell_number(&c[PEAK], h->peak.bytes);
-    cell_number(&c[PEAK_TIME], h->peak_ns);
-    cell_number(&c[LIVE], h->sums.live.bytes);
-    cell_number(&c[BLOCKS], heap_blocks(&h->sums.allocated));
-    cell_number(&c[ALLOCATED], h->sums.allocated.bytes);
-}
-
 /* What a question about this space would say. */
 static struct space_row fill_space(struct space_tables *s, const struct selection *o,
                                    uint64_t space, struct table_cell *c)
 {
-    struct space_row row;
-    struct selection asked = *o;
-    struct recorded r;
+    struct space_seen seen = space_look(s->recorded->trace, o, space, NULL);
 
-    asked.space = space;
-    recorded_open(&r, s->recorded->trace);
-    recorded_read(&r, &asked, RECORDED_HEAP);
-    if (r.heap.any) {
-        heap_want(&r.heap, HEAP_AT_PEAK, 0);
-        recorded_read_again(&r);
-        r.heap.peak = heap_at(&r.heap, HEAP_AT_PEAK, 0);
+    if (seen.any) {
+        cell_number(&c[PEAK], seen.peak);
+        cell_number(&c[PEAK_TIME], seen.peak_ns);
+        cell_number(&c[LIVE], seen.live);
+        cell_number(&c[BLOCKS], seen.blocks);
+        cell_number(&c[ALLOCATED], seen.allocated);
     }
-    fill_heap(c, &r.heap);
-    row = (struct space_row){NULL, r.heap.any, r.heap.peak.bytes, r.heap.sums.live.bytes};
-    recorded_close(&r);
-    return row;
+    return (struct space_row){NULL, seen.any, seen.peak, seen.live};
 }
 
 static uint64_t failed_of(const struct space_tables *s, uint64_t space)
@@ -211,7 +189,7 @@ static void add_spaces(struct space_tables *s, const struct selection *o, struct
     for (size_t i = 0; i < s->spaces.count; i++) {
         c = table_add(a, t);
         cell_text(&c[SPACE], s->spaces.list[i].name);
-        cell_text(&c[KIND], kinds[s->spaces.list[i].kind]);
+        cell_text(&c[KIND], space_kind(s->spaces.list[i].kind));
         cell_number(&c[FAILED], failed_of(s, s->spaces.list[i].number));
         s->rows[i] = fill_space(s, o, s->spaces.list[i].number, c);
         s->rows[i].space = &s->spaces.list[i];

@@ -35,12 +35,16 @@
 #define FACT_IMPORTED "imported" /* what kind of file of another tool it is made from */
 #define FACT_SOURCES_CHANGED "sources_changed" /* files that changed after the recording began */
 
+#define FACT_SPACE_BUS                                                                             \
+    "bus_of_" /* with the name of a space behind it: where its device is, as "0000:03:00.0"; else "several" */
+
 #define FACT_DEVICES_MISSING "devices_missing" /* which are not there or no longer read, and why */
 
 /* Of a device. */
 #define FACT_DEVICE_LABEL "label" /* as --device takes it */
 #define FACT_DEVICE_SPACE                                                                          \
     "space" /* the name under which programs allocate on it, where that is known */
+#define FACT_DEVICE_BUS "bus"   /* where it is, as "0000:03:00.0" */
 #define FACT_DEVICE_WAY "way"   /* by what it was read */
 #define FACT_DEVICE_NOTE "note" /* what is not known of it, and why */
 

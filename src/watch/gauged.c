@@ -71,6 +71,7 @@ static void record_device(struct gauged *g, const struct device *d)
 
     trace_store_put(g->store, TRACE_DEVICE, 0, FIELDS(record), NULL, 0);
     put_fact(g, d->number, FACT_DEVICE_LABEL, d->label);
+    put_fact(g, d->number, FACT_DEVICE_BUS, d->told.bus);
     put_fact(g, d->number, FACT_DEVICE_WAY, d->told.way);
     put_fact(g, d->number, FACT_DEVICE_NOTE, d->told.note);
     record_space(g, d);

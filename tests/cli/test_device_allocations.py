@@ -68,6 +68,13 @@ def test_each_kind_of_memory_is_in_its_space_and_a_leak_has_its_line(recorded, p
         "cuMemAlloc_v2": 5 * MIB}
 
 
+@pytest.mark.parametrize("program", WAYS)
+def test_a_block_of_a_pool_is_on_the_device_of_the_pool(recorded, program):
+    tables, _ = recorded(f"cuda_{program}", "pools")
+    assert by_space(tables) == {"cuda:1": (2 * MIB, 0, 1), "cuda:0": (MIB, 0, 1)}
+    assert [row["asked_for"] for row in tables["failed"]] == [65536 * MIB]
+
+
 def test_physical_memory_counts_once_however_often_it_is_mapped(recorded):
     tables, _ = recorded("cuda_linked", "physical")
     # the first lives by a mapping while the second is made, though it was released before
@@ -151,12 +158,34 @@ def test_hip(recorded):
     assert ask("leaks", "--space", "hip:0")["leaks"][0]["site"].startswith("hip")
 
 
+def test_hip_in_several_dimensions_and_of_pools(recorded):
+    tables, _ = recorded("others_user", "shapes", how=("--launches",))
+    assert by_space(tables) == {"hip:0": (16 * MIB, 0, 4), "hip:1": (3 * MIB, 0, 1)}
+    assert {row["call"]: row["allocated"] for row in tables["calls"]} == {
+        "hipMalloc3D": 2 * MIB, "hipMalloc3DArray": 4 * MIB, "hipMallocMipmappedArray": 9 * MIB, "hipArrayCreate": MIB,
+        "hipMallocAsync": 3 * MIB}
+    assert [(row["call"], row["asked_for"]) for row in tables["failed"]] == [("hipMalloc3D", 65536 * MIB)]
+    assert [(row["launches"], row["call"]) for row in tables["launches"]] == [(20, "hip_of_tests")]
+
+
 def test_level_zero(recorded):
     tables, _ = recorded("others_user", "ze")
     assert by_space(tables) == {
         "level-zero:0": (3 * MIB, 0, 1), "level-zero-shared": (2 * MIB, 0, 1),
         "level-zero-host": (4 * MIB, 0, 1), "level-zero:1": (5 * MIB, 5 * MIB, 1)}
     assert [row["status"] for row in tables["failed"]] == [str(0x70000003)]
+
+
+def test_images_of_level_zero_have_the_sizes_of_their_dimensions(recorded):
+    tables, ask = recorded("others_user", "images")
+    assert by_space(tables) == {"level-zero:0": (4 * MIB, 2 * MIB, 4)}
+    assert {(row["allocated"], row["call"]) for row in tables["calls"]} == {(10 * MIB, "zeImageCreate")}
+    assert ask("leaks", "--space", "level-zero:0")["leaks"][0]["site"].startswith("images")
+
+
+def test_level_zero_names_what_is_launched(recorded):
+    tables, _ = recorded("others_user", "ze", how=("--launches",))
+    assert [(row["launches"], row["call"]) for row in tables["launches"]] == [(30, "ze_of_tests")]
 
 
 def test_ascend_with_pages_and_modules(recorded):

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from test_devices import world
+from test_devices import put_cards, world
 
 FIXTURES = (world,)
 
@@ -59,6 +59,27 @@ def test_a_device_that_cuda_counts_otherwise_is_that_of_its_number(recorded, bui
 def test_without_a_device_from_outside_there_is_no_such_row(recorded, build):
     ask = recorded(build / "tests" / "targets" / "devices" / "cuda_linked", "ways", how=("--device", "none"))
     assert "on_devices" not in ask("spaces")
+
+
+@pytest.mark.parametrize("vendor, space, device, allocated", [
+    ("hip", "hip:0", "drm:0", 5 * MIB), ("ze", "level-zero:0", "drm:1", 3 * MIB)])
+def test_what_has_other_numbers_is_joined_by_its_place_on_the_bus(recorded, build, world, vendor, space, device,
+                                                                  allocated):
+    put_cards(world.root)
+    ask = recorded(build / "tests" / "targets" / "devices" / "others_user", vendor, how=("--device", "drm"))
+    (row,) = ask("spaces")["on_devices"]  # the other device of the double is not among the cards
+    assert (row["space"], row["device"], row["allocated_peak"]) == (space, device, allocated)
+    assert (row["used_peak"], row["total"]) == ((3 << 30, 16 << 30) if device == "drm:0" else (None, None))
+
+
+@pytest.mark.parametrize("visible, joined", [("", ["hip:0"]), ("HIP_VISIBLE_DEVICES=1 ", [])])
+def test_processes_that_mean_two_devices_by_one_number_are_not_joined(recorded, build, world, visible, joined):
+    put_cards(world.root)
+    user = build / "tests" / "targets" / "devices" / "others_user"
+    tables = recorded("sh", "-c", f"{user} hip; {visible}{user} hip", how=("--device", "drm"))("spaces")
+    assert [row["space"] for row in tables.get("on_devices", [])] == joined
+    assert {row["space"]: row["allocations"] for row in tables["spaces"] if row["kind"] == "device"} == {
+        "hip:0": 2, "hip:1": 2}
 
 
 SCRIPT = """import ctypes, mmap, os, struct, time

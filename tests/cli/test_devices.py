@@ -5,11 +5,15 @@ import csv
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
+
+from running import NOBODY, need_root
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -264,6 +268,28 @@ def test_a_library_of_another_kind_is_named_and_done_without(world, run, result,
     told = result("--device", "nvidia", "true")
     assert told["exit_code"] == 0 and "cannot load its library" in told["devices_missing"][0]
     assert run("devices").returncode == 0
+
+
+@need_root
+@pytest.mark.parametrize("kind, library, node", [("nvidia", "libnvidia-ml.so.1", "nvidiactl"),
+                                                 ("ascend", "libdcmi.so", "davinci_manager")])
+def test_a_node_that_we_may_not_open_is_named_and_done_without(world, build, kind, library, node):
+    folder = pathlib.Path(tempfile.mkdtemp(dir="/var/tmp"))  # where another user comes to
+    try:
+        folder.chmod(0o755)
+        for path in (build / "tidemark", build / "tidemark-devices", build / "tests" / "doubles" / library):
+            shutil.copy(path, folder)
+        (folder / "root" / "dev").mkdir(parents=True)
+        (folder / "root" / "dev" / node).touch(mode=0o600)
+        env = os.environ | {"TIDEMARK_DEVICE_ROOT": str(folder / "root"), "LD_LIBRARY_PATH": str(folder),
+                            "DOUBLE": "no-driver"}
+        done = subprocess.run([*NOBODY, folder / "tidemark", "run", "--device", kind, "sh", "-c", "echo ran"], env=env,
+                              cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        shutil.rmtree(folder)
+    assert done.returncode == 0 and "ran" in done.stdout, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if "not read" in line]
+    assert "does not begin" in line and line.endswith(f"there is no permission for /dev/{node}")
 
 
 # ---- DCMI ----

@@ -4,8 +4,10 @@ The trace is that of tests/unit/make_space_trace.c: its head lists what is alloc
 """
 
 import json
+import shutil
 import subprocess
 
+import pagedata
 import pytest
 
 MIB = 1 << 20
@@ -82,6 +84,25 @@ def test_every_question_about_allocations_is_about_the_space(ask):
     assert {row["line"]: row["at_peak"] for row in ask("lines", "--space", "gpu:0")["lines"]} == {
         20: 8 * MIB, 30: 3 * MIB}
     assert ask("temporary", "--space", "gpu:0")["temporary"][0]["blocks"] == 1
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the page is bundled by Node.js")
+@pytest.mark.parametrize("shown", ["host", "gpu:0", "gpu-host"])
+def test_a_page_of_one_space_has_the_others_beside_it(ask, run, trace, tmp_path, shown):
+    out = tmp_path / "page.html"
+    done = run("report", trace, "--space", shown, "-f", "html", "-o", out)
+    assert done.returncode == 0, done.stderr
+    meta = pagedata.Page(out.read_text(), "a").meta
+    asked = {row["space"]: row for row in ask("spaces")["spaces"]}
+    assert [space["name"] for space in meta["spaces"] if space["shown"]] == [shown]
+    assert meta["peak_heap"]["bytes"] == asked[shown]["peak"]
+    assert [(space["name"], space["kind"], space["peak"], space["time"] * 1000, space["alive"], space["allocations"])
+            for space in meta["spaces"]] == [
+        (name, row["kind"], row["peak"], row["peak_time"], row["live_end"], row["allocations"])
+        for name, row in asked.items()]
+    for space in meta["spaces"]:
+        curve = [row["heap_most"] for row in ask("curve", "--space", space["name"])["curve"]]
+        assert space["hi"] == ([] if space["shown"] else curve) and max(curve) == space["peak"]
 
 
 def test_the_host_is_what_is_asked_about_unless_another_is_named(run, trace):

@@ -139,6 +139,7 @@ export function metaOf(o, grid, labels, lines) {
                     ),
                 ),
         ],
+        spaces: o.spaces ?? [],
         findings: findingsOf(o, lines),
         facts: [
             { name: name('kernel'), value: name('Linux 6.1'), unit: 'text', basis: null },

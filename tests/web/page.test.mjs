@@ -337,3 +337,27 @@ test('the timeline can stack the processes, with a key for each', async () => {
     assert.deepEqual(noise, []);
     await close();
 });
+
+test('memory of other spaces is said, has strips and stands side by side', async () => {
+    const spaceOf = (name, shown, peak) => ({
+        ...{ name, shown, peak, kind: 'device', time: 1000, alive: 0, allocated: peak },
+        ...{ allocations: 1, hi: shown || peak == null ? [] : [0, peak, 0] },
+    });
+    const spaces = [
+        spaceOf('host', true, 1 << 20),
+        spaceOf('cuda:0', false, 3 << 20),
+        spaceOf('cuda:1', false, null),
+    ];
+    const { tab, noise, close } = await open(pageOf({ spaces }));
+    const strips = tab.locator('canvas.strip[aria-label^="memory of"]');
+    assert.deepEqual(await strips.evaluateAll((list) => list.map((c) => c.ariaLabel)), [
+        'memory of cuda:0 over time, at most 3.0 MiB',
+    ]);
+    assert.match(await tab.innerText('#notices'), /that of host\..*cuda:0 3\.0 MiB;/);
+    await set(tab, { view: 'run' });
+    const said = await tab.innerText('#view-run .spaces');
+    assert.match(said, /host \(shown here\)\s+1\.0 MiB at 1/);
+    assert.match(said, /cuda:0\s+3\.0 MiB at 1[^]*cuda:1\s+nothing was allocated/);
+    assert.deepEqual(noise, []);
+    await close();
+});

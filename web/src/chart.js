@@ -187,7 +187,7 @@ function stripBase(canvas, width, f, name) {
     c.fillStyle = colour('--muted');
     c.textBaseline = 'middle';
     c.textAlign = 'right';
-    c.fillText(name, f.left - 6, STRIP / 2);
+    c.fillText(name, f.left - 6, STRIP / 2, f.left - 8);
     c.fillStyle = colour('--grid');
     c.fillRect(f.left, STRIP - 2, f.width, 1);
     return c;
@@ -254,9 +254,9 @@ export function ioStrip(canvas, width, f, series) {
     });
 }
 
-/** Memory of a device. */
-export function deviceStrip(canvas, width, f, series) {
-    const c = stripBase(canvas, width, f, `device ${series.id}`);
+/** Memory of another space, or of a device: each has a scale of its own, as they are never added up. */
+export function memoryStrip(canvas, width, f, series) {
+    const c = stripBase(canvas, width, f, series.label);
     const top = highest(series.v);
     const y = (v) => STRIP - 2 - (v / top) * (STRIP - 4);
     within(c, { ...f, top: 0, height: STRIP }, () => {

@@ -110,9 +110,19 @@ export function title(app) {
         : 'every allocation and free was recorded';
 }
 
+/** That there is memory besides what the page is of. */
+function spacesSaid({ spaces }) {
+    const own = spaces.find((s) => s.shown);
+    const others = spaces.filter((s) => !s.shown && s.peak != null);
+    if (!own || !others.length) return null;
+    const list = others.map((s) => `${s.name} ${bytes(s.peak)}`).join(', ');
+    return `Memory here is that of ${own.name}. Peaks of other spaces, each for itself: ${list}; see “Run”.`;
+}
+
 /** What the trace lacks, and who was recorded: never hidden. */
 export function notices(host, app) {
     const list = [
+        spacesSaid(app.model.meta),
         app.model.meta.health,
         app.model.meta.left_out,
         app.model.meta.asked && `Narrowed to: ${app.model.meta.asked}`,

@@ -25,6 +25,7 @@ const LEAST_META = {
     regions: [],
     marks: [],
     series: [],
+    spaces: [],
     losses: [],
     findings: [],
     labels: [],
@@ -210,6 +211,22 @@ export class Model {
             ...s,
             t: secondsOf(s.t),
         }));
+    }
+
+    /** Memory of other spaces than that of the page, over time, and of devices as their drivers say. */
+    stripsOfMemory() {
+        const [start, end] = this.stretch;
+        const spaces = this.meta.spaces
+            .filter((s) => !s.shown && s.hi?.length)
+            .map((s) => ({
+                label: s.name,
+                t: s.hi.map((_, i) => start + ((end - start) * i) / s.hi.length),
+                v: s.hi,
+            }));
+        const devices = this.series
+            .filter((s) => s.of === 'device' && /used|memory/.test(s.name))
+            .map((s) => ({ ...s, label: s.label ?? `device ${s.id}` }));
+        return [...spaces, ...devices].slice(0, 12);
     }
 
     seriesOf(of, name) {

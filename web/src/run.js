@@ -193,6 +193,29 @@ function factsOf(model) {
     ];
 }
 
+/** The host's memory and that of devices and pools, side by side. */
+function spacesOf({ meta }) {
+    if (!meta.spaces.length) return null;
+    const one = (s) =>
+        row(
+            s.shown ? `${s.name} (shown here)` : s.name,
+            s.peak == null
+                ? 'nothing was allocated'
+                : `${bytes(s.peak)} at ${time(s.time / 1e6)}; ${bytes(s.allocated)} in ${plural(s.allocations, 'allocation')}, ${bytes(s.alive)} alive at the end`,
+            null,
+            s.kind,
+        );
+    return [
+        h('h3', {}, 'Memory by space'),
+        h(
+            'p',
+            { class: 'soft' },
+            'Peaks, each of its own moment; they are never added up. A page of another one: tidemark report --space NAME -f html.',
+        ),
+        h('dl', { class: 'facts spaces' }, meta.spaces.map(one)),
+    ];
+}
+
 export class Run {
     constructor(host, app) {
         const { model, base } = app;
@@ -200,6 +223,7 @@ export class Run {
         show(
             host,
             h('dl', { class: 'facts' }, factsOf(model)),
+            spacesOf(model),
             base
                 ? [h('h3', {}, 'The other run'), h('dl', { class: 'facts' }, factsOf(base.model))]
                 : null,

@@ -31,9 +31,7 @@ export class Timeline {
         this.io = ['read_chars', 'write_chars']
             .map((n) => model.seriesOf('run', n))
             .filter(Boolean);
-        this.devices = model.series
-            .filter((s) => s.of === 'device' && /used|memory/.test(s.name))
-            .slice(0, 8);
+        this.others = model.stripsOfMemory();
         this.build();
         this.listen();
         this.sizes = new ResizeObserver(() => this.width !== host.clientWidth && this.draw());
@@ -70,8 +68,10 @@ export class Timeline {
             ? strip('CPU use over time: Python, native code, kernel')
             : null;
         this.ioStrip = this.io.length ? strip('bytes read and written over time') : null;
-        this.deviceStrips = this.devices.map((s) => strip(`memory of device ${s.id} over time`));
-        show(this.host, this.canvas, this.over, this.cpu, this.ioStrip, this.deviceStrips);
+        this.otherStrips = this.others.map((s) =>
+            strip(`memory of ${s.label} over time, at most ${bytes(Math.max(0, ...s.v))}`),
+        );
+        show(this.host, this.canvas, this.over, this.cpu, this.ioStrip, this.otherStrips);
     }
 
     /** Everything that does not depend on the window. */
@@ -105,7 +105,7 @@ export class Timeline {
         });
         if (this.cpu) chart.cpuStrip(this.cpu, this.width, f, model, sums);
         if (this.ioStrip) chart.ioStrip(this.ioStrip, this.width, f, this.io);
-        this.devices.forEach((s, i) => chart.deviceStrip(this.deviceStrips[i], this.width, f, s));
+        this.others.forEach((s, i) => chart.memoryStrip(this.otherStrips[i], this.width, f, s));
         for (const [k, v] of Object.entries({
             left: f.left,
             top: 0,
@@ -282,6 +282,7 @@ export class Timeline {
         const level = model.fine.hi[t === end ? model.fine.hi.length - 1 : bin];
         const words = [this.app.isCloser ? moment(t, this.frame.span) : time(t)];
         if (this.rss) words.push(`RSS ${bytes(valueAt(this.rss, t))}`);
+        for (const s of this.others) words.push(`${s.label} ${bytes(valueAt(s, t))}`);
         if (level !== undefined) words.push(`heap ${bytes(level)}`);
         this.cursor.hidden = false;
         this.cursor.style.left = `${((t - this.frame.start) / this.frame.span) * 100}%`;

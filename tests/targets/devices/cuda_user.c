@@ -2,6 +2,7 @@
  *
  * ways       1 MiB by link, 2 MiB by dlsym, 3 MiB by cuGetProcAddress, together; one each is freed by another way
  * kinds      each kind of memory once, all freed but a leak of 5 MiB
+ * pools      2 MiB of a pool of device 1 and 1 MiB of that of device 0, which is current; 64 GiB of the first in vain
  * physical   8 MiB that are mapped twice, released and unmapped; never counted twice
  * contexts   what ends with a context, with a reset and with the last release
  * refused    64 GiB, which the device does not have
@@ -141,6 +142,18 @@ static void kinds(void)
     DO(cuMemFreeAsync(later, NULL));
     DO(cuMemFree_v2(managed));
     DO(cuMemFree_v2(pitched));
+}
+
+static void pools(void)
+{
+    pointer there, here, never;
+
+    DO(cuMemAllocFromPoolAsync(&there, 2 * MIB, (void *)2, NULL));
+    DO(cuMemAllocFromPoolAsync(&here, 1 * MIB, NULL, NULL));
+    if (cuMemAllocFromPoolAsync(&never, 65536 * MIB, (void *)2, NULL) != 2)
+        exit(4);
+    DO(cuMemFreeAsync(there, NULL));
+    DO(cuMemFreeAsync(here, NULL));
 }
 
 /* As frameworks do: created, mapped in two halves' place, released at once, and gone when unmapped. */
@@ -300,6 +313,8 @@ int main(int argc, char **argv)
         ways();
     else if (strcmp(what, "kinds") == 0)
         kinds();
+    else if (strcmp(what, "pools") == 0)
+        pools();
     else if (strcmp(what, "physical") == 0)
         physical();
     else if (strcmp(what, "contexts") == 0)

@@ -84,6 +84,19 @@ static int double_give(const void *at)
     return found;
 }
 
+/* NULL: there is no such block. */
+static __attribute__((unused)) const void *double_owner(const void *at)
+{
+    const void *owner = NULL;
+
+    pthread_mutex_lock(&double_lock);
+    for (const struct double_block *b = double_blocks; b; b = b->next)
+        if (b->at == at)
+            owner = b->owner;
+    pthread_mutex_unlock(&double_lock);
+    return owner;
+}
+
 static __attribute__((unused)) void double_end(const void *owner)
 {
     pthread_mutex_lock(&double_lock);

@@ -144,10 +144,30 @@ result cuMemAllocAsync(pointer *p, size_t bytes, void *stream)
     return take(p, bytes);
 }
 
+/* A pool is 1 + the number of its device, which has its blocks; 0: that of the current one. */
 result cuMemAllocFromPoolAsync(pointer *p, size_t bytes, void *pool, void *stream)
 {
-    (void)pool, (void)stream;
-    return take(p, bytes);
+    struct context *here = current;
+    result r;
+
+    (void)stream;
+    if (pool) {
+        current = &primary[(uintptr_t)pool - 1];
+        current->device = (int)(uintptr_t)pool - 1;
+    }
+    r = take(p, bytes);
+    current = here;
+    return r;
+}
+
+result cuPointerGetAttribute(void *data, int attribute, pointer p)
+{
+    const struct context *c = double_owner((void *)(uintptr_t)p);
+
+    if (attribute != 9 || !c)
+        return INVALID;
+    *(int *)data = c->device;
+    return DONE;
 }
 
 result cuMemFreeAsync(pointer p, void *stream)
