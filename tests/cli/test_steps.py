@@ -288,7 +288,8 @@ void outer(void) { for (int i = 0; i < 10; i++) inner(i); __asm__ volatile(""); 
     why = answer(run, path, "peak")["unnamed"]
     assert len(why) == 1 and "libbare.so has no debug information here" in why[0]
     assert answer(run, path, "leaks")["unnamed"] == why
-    assert why[0] in run("report", path, "peak").stdout.replace("\n", " ")
+    said = run("report", path, "peak").stdout.replace("\n", " ")  # with the folder's name shortened, where it is long
+    assert why[0].partition("libbare.so")[2] in said and "libbare.so" in said
     assert answer(run, path, "timeline")["unnamed"] == []
 
 

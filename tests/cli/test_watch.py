@@ -383,13 +383,13 @@ for full, folder in ((False, sys.argv[1]), (True, sys.argv[2])):
 """
 
 
-@pytest.mark.skipif("TIDEMARK_TORCH" not in os.environ, reason="TIDEMARK_TORCH names no interpreter with PyTorch")
+@needs_torch
 def test_outputs_are_dumped_around_every_operator(tmp_path):
     env = os.environ | {"PYTHONPATH": str(ROOT / "python")}
     script = tmp_path / "p.py"
     script.write_text(DUMPS, encoding="utf-8")
     hashes, contents = tmp_path / "hashes", tmp_path / "contents"
-    subprocess.run([os.environ["TIDEMARK_TORCH"], script, hashes, contents], env=env, check=True, timeout=300)
+    subprocess.run([torch_python(), script, hashes, contents], env=env, check=True, timeout=300)
     head, *rows = (hashes / "watch.csv").read_text().splitlines()
     assert head == "Tensor info,Check data sum" and len(rows) == 10
     names = [row.split(",")[0].split("/")[1] for row in rows]
