@@ -44,8 +44,10 @@ static size_t moments_before(const struct step_heap_of *o, uint64_t time_ns)
 static void move_to(struct step_heap_of *o, uint64_t time_ns)
 {
     while (o->next < o->count && o->times[o->next] <= time_ns) {
-        o->sums[o->next++].after = o->live;
-        o->sums[o->next].most = o->live.bytes;
+        o->sums[o->next].after = o->live;
+        o->sums[o->next + 1].least = o->sums[o->next + 1].most = o->live.bytes;
+        o->sums[o->next + 1].most_ns = o->times[o->next];
+        o->next++;
     }
 }
 
@@ -77,6 +79,8 @@ static void change(void *context, const struct heap_change *c)
     if (c->freed) {
         heap_add(&sums->freed, &amount);
         heap_subtract(&o->live, &amount);
+        if (o->live.bytes < sums->least)
+            sums->least = o->live.bytes;
         return;
     }
     if (c->revived)
@@ -84,8 +88,10 @@ static void change(void *context, const struct heap_change *c)
     else
         heap_add(&sums->allocated, &amount);
     heap_add(&o->live, &amount);
-    if (o->live.bytes > sums->most)
+    if (o->live.bytes > sums->most) {
         sums->most = o->live.bytes;
+        sums->most_ns = c->time_ns;
+    }
 }
 
 /* One of no process is of all of them, if it is not one of many. */
@@ -128,7 +134,7 @@ bool step_heap_between(const struct step_heap *s, uint64_t process, uint64_t fro
     const struct step_heap_of *o = p ? &s->of[heap_place_of(s->heap, p) - 1] : NULL;
     size_t last;
 
-    *out = (struct step_sums){0};
+    *out = (struct step_sums){.least = UINT64_MAX};
     if (!o || !o->count)
         return false;
     last = moments_before(o, to_ns);
@@ -136,7 +142,12 @@ bool step_heap_between(const struct step_heap *s, uint64_t process, uint64_t fro
         heap_add(&out->allocated, &o->sums[i].allocated);
         heap_add(&out->freed, &o->sums[i].freed);
         out->change_variance += o->sums[i].change_variance;
-        out->most = o->sums[i].most > out->most ? o->sums[i].most : out->most;
+        if (o->sums[i].least < out->least)
+            out->least = o->sums[i].least;
+        if (o->sums[i].most > out->most) {
+            out->most = o->sums[i].most;
+            out->most_ns = o->sums[i].most_ns;
+        }
     }
     out->after = o->sums[last].after;
     return true;

@@ -9,7 +9,8 @@ struct step_sums {
     struct heap_amount allocated, freed;
     double change_variance;   /* of the bytes of the one less the other; 0: exact */
     struct heap_amount after; /* alive at its end */
-    uint64_t most;            /* bytes that were alive, at the most */
+    uint64_t least, most;     /* bytes that were alive, at the least and at the most, */
+    uint64_t most_ns;         /* and when */
 };
 
 struct step_heap { /* zeroed: empty */

@@ -55,7 +55,9 @@ enum {
     STEP_HEAP_CHANGE,
     STEP_HEAP_CHANGE_ERROR,
     STEP_HEAP_AFTER,
+    STEP_HEAP_LEAST,
     STEP_HEAP_MOST,
+    STEP_HEAP_MOST_TIME,
     STEP_RSS_CHANGE,
     STEP_RSS_MOST,
 };
@@ -71,7 +73,9 @@ static const struct table_column step_columns[] = {
     [STEP_HEAP_CHANGE] = {"heap_change", UNIT_CHANGE},
     [STEP_HEAP_CHANGE_ERROR] = {"heap_change_error", UNIT_BYTES},
     [STEP_HEAP_AFTER] = {"heap_after", UNIT_BYTES},
+    [STEP_HEAP_LEAST] = {"heap_least", UNIT_BYTES},
     [STEP_HEAP_MOST] = {"heap_most", UNIT_BYTES},
+    [STEP_HEAP_MOST_TIME] = {"heap_most_time", UNIT_NS, .detail = true},
     [STEP_RSS_CHANGE] = {"rss_change", UNIT_CHANGE, .detail = true},
     [STEP_RSS_MOST] = {"rss_most", UNIT_BYTES, .detail = true},
 };
@@ -150,7 +154,9 @@ static void put_step(const struct steps_answer *w, struct table_cell *c, const s
     if (s->sums.change_variance > 0)
         cell_rounded(&c[STEP_HEAP_CHANGE_ERROR], sqrt(s->sums.change_variance));
     heap_cell_bytes(&c[STEP_HEAP_AFTER], &s->sums.after);
+    cell_number(&c[STEP_HEAP_LEAST], s->sums.least);
     cell_number(&c[STEP_HEAP_MOST], s->sums.most);
+    cell_number(&c[STEP_HEAP_MOST_TIME], s->sums.most_ns);
 }
 
 static uint64_t change_of(const struct step *s)

@@ -98,6 +98,8 @@ def test_every_step_has_its_memory(ask):
         else:
             assert (row["allocated"], row["freed"]) == (allocated, HAND_ON + CHURN)
             assert row["heap_most"] == rows[step - 2]["heap_after"] + allocated - HAND_ON
+            assert row["from"] <= row["heap_most_time"] <= row["from"] + row["length"]
+        assert rows[step - 2]["heap_after"] - HAND_ON <= row["heap_least"] <= rows[step - 2]["heap_after"]
         assert row["from"] == rows[step - 2]["from"] + rows[step - 2]["length"]
 
 
