@@ -25,6 +25,7 @@ SAME(RING_ACCESS_ALL, TRACE_ACCESS_ALL);
 static void take_bus(struct absorb *a, const char *name, uint64_t name_bytes, const char *bus,
                      uint64_t bytes, uint64_t string)
 {
+    static const char several[] = "several";
     char key[sizeof(FACT_SPACE_BUS) + SPACE_NAME_MOST];
     uint64_t space, before = 0;
 
@@ -36,7 +37,7 @@ static void take_bus(struct absorb *a, const char *name, uint64_t name_bytes, co
         return;
     intmap_put(&a->spaces.buses, space, before ? SEVERAL : string);
     if (before)
-        trace_store_fact(a->store, TRACE_OF_RUN, 0, key, "several", 7);
+        trace_store_fact(a->store, TRACE_OF_RUN, 0, key, several, sizeof(several) - 1);
     else
         trace_store_fact(a->store, TRACE_OF_RUN, 0, key, bus, bytes);
 }
