@@ -102,8 +102,7 @@ static void put_cpu(struct table_cell *c, const struct metrics *m)
 
     if (metrics_get(m, METRIC_CPU_NS, &all))
         cell_number(c, all);
-    else if (metrics_get(m, METRIC_USER_NS, &user) &&
-             metrics_get(m, METRIC_SYSTEM_NS, &system))
+    else if (metrics_get(m, METRIC_USER_NS, &user) && metrics_get(m, METRIC_SYSTEM_NS, &system))
         cell_number(c, user + system);
 }
 

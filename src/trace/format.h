@@ -272,11 +272,12 @@ enum trace_watch_kind {
     TRACE_WATCH_CHANGED = 2, /* since the look before, at the last region, step or mark */
     TRACE_WATCH_ENDED = 3,
     TRACE_WATCH_GONE = 4, /* it cannot be read */
-    TRACE_WATCH_WRITTEN = 5, /* address: the byte; bytes: how many, 0: not known; name: a call by which the
+    TRACE_WATCH_WRITTEN =
+        5, /* address: the byte; bytes: how many, 0: not known; name: a call by which the
                                 kernel wrote; stack 0: as in the thread's last one, which went on */
-    TRACE_WATCH_LOOKED = 6,  /* bytes: enum trace_watch_why, why it is only looked at from here on */
-    TRACE_WATCH_UNTOLD = 7,  /* bytes: writes that have no record of their own */
-    TRACE_WATCH_FREED = 8,   /* the program has given it back */
+    TRACE_WATCH_LOOKED = 6, /* bytes: enum trace_watch_why, why it is only looked at from here on */
+    TRACE_WATCH_UNTOLD = 7, /* bytes: writes that have no record of their own */
+    TRACE_WATCH_FREED = 8,  /* the program has given it back */
     TRACE_WATCH_NO_ROOM = 9, /* it is not watched: too many are */
 };
 
