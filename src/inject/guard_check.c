@@ -152,7 +152,7 @@ static enum guard_refusal for_names(const char *folder,
     long fd = sys_call(SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0,
                        0);
     enum guard_refusal no = GUARD_KEPT;
-    _Alignas(8) char entries[2048];
+    _Alignas(8) char entries[2048] = {0};
     long got = 0;
 
     if (sys_failed(fd))
