@@ -21,8 +21,8 @@ struct lines {
 
 static bool lines_open(struct lines *l, const char *path)
 {
-    l->at = l->have = 0;
-    l->fd = sys_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    *l = (struct lines){
+        .fd = sys_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0)};
     return !sys_failed(l->fd);
 }
 
@@ -42,6 +42,7 @@ static size_t more(struct lines *l)
                    (long)(sizeof(l->text) - 1 - l->have), 0, 0, 0);
     if (!sys_failed(got))
         l->have += (size_t)got;
+    l->text[l->have] = '\0';
     return sys_failed(got) ? 0 : (size_t)got;
 }
 
