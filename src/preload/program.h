@@ -6,6 +6,8 @@
 #ifndef PRELOAD_PROGRAM_H
 #define PRELOAD_PROGRAM_H
 
+#include "preload/dynamic.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +24,7 @@ enum program_kind {
     PROGRAM_KINDS
 };
 
-/* As pread: the bytes read, less at the end of the file, below 0 on failure. */
-typedef long program_read(int fd, void *to, size_t bytes, uint64_t offset);
+typedef dynamic_read program_read;
 
 enum program_kind program_kind(int fd, program_read *read);
 
