@@ -75,10 +75,9 @@ const struct table_stack *frames_stack(const struct frames *f, struct arena *a, 
 const struct table_stack *frames_shared(const struct frames *f, uint64_t stack);
 
 /* Is it a line of Python? */
-/* The stack that blocks have which were allocated outside of the windows. */
-bool frames_is_outside(const struct frames *f, uint64_t stack);
-
 bool frames_is_python(const struct frames *f, uint64_t frame);
+/* Is it the stack of blocks that were allocated outside of the windows? */
+bool frames_is_outside(const struct frames *f, uint64_t stack);
 
 /* The line of code to blame for what a stack allocated: its innermost line of Python that is the
  * program's own, else its innermost line of Python at all. In a stack without any, the innermost
