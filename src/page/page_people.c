@@ -67,10 +67,8 @@ static void put_processes(struct emit *j, const struct page *p)
     emit_close(j, ']');
 }
 
-static bool process_place(const struct run *r, const struct intmap *places, uint64_t number,
-                          uint64_t *place)
+static bool process_place(const struct intmap *places, uint64_t number, uint64_t *place)
 {
-    (void)r;
     return intmap_get(places, number, place) && *place < PAGE_PROCESSES_MOST;
 }
 
@@ -80,7 +78,7 @@ static void put_thread(struct emit *j, const struct page *p, const struct intmap
     uint64_t place = 0;
     uint32_t line = t && t->creator ? blame_creator(&p->lines->blame, t->creator) : UINT32_MAX;
     /* not among the arguments below, which are evaluated in any order */
-    bool known = t && process_place(&p->recorded->run, places, t->process, &place);
+    bool known = t && process_place(places, t->process, &place);
 
     emit_open(j, '{');
     put_place(j, "process", known, place);
@@ -92,21 +90,15 @@ static void put_thread(struct emit *j, const struct page *p, const struct intmap
     emit_close(j, '}');
 }
 
-static void put_threads(struct emit *j, const struct page *p)
+static void put_threads(struct emit *j, const struct page *p, const struct intmap *places)
 {
-    const struct run *r = &p->recorded->run;
-    struct intmap places = {0};
-
-    for (size_t i = 0; i < r->process_count; i++)
-        intmap_put(&places, r->processes[i]->number, i);
     emit_key(j, "threads");
     emit_open(j, '[');
     for (uint32_t i = 0; i < p->thread_count; i++)
-        put_thread(j, p, &places, p->recorded->threads.list[i]);
+        put_thread(j, p, places, p->recorded->threads.list[i]);
     if (p->thread_unknown)
-        put_thread(j, p, &places, NULL);
+        put_thread(j, p, places, NULL);
     emit_close(j, ']');
-    intmap_free(&places);
 }
 
 /* ---- what the program says of itself ---- */
@@ -177,7 +169,7 @@ static void put_marks(struct emit *j, const struct page *p)
     emit_close(j, ']');
 }
 
-static void put_steps(struct emit *j, const struct page *p)
+static void put_steps(struct emit *j, const struct page *p, const struct intmap *places)
 {
     const struct moments *m = &p->recorded->moments;
     size_t left = STEPS_MOST;
@@ -186,14 +178,16 @@ static void put_steps(struct emit *j, const struct page *p)
     emit_open(j, '[');
     for (size_t i = 0; i < m->loop_count; i++) {
         const struct moments_loop *l = &m->loops[i];
-        uint64_t before = 0;
+        uint64_t before = 0, place = 0;
+        bool known;
 
         if (l->count > left)
             break;
         left -= l->count;
         emit_open(j, '{');
         put_text(j, "name", l->name);
-        put_number(j, "process", l->process);
+        known = process_place(places, l->process, &place);
+        put_place(j, "process", known, place);
         put_number(j, "began", us(l->began_ns));
         emit_key(j, "ends");
         emit_open(j, '[');
@@ -222,10 +216,16 @@ static void put_labels(struct emit *j, const struct heap_labels *l)
 
 void page_people(struct emit *j, const struct page *p)
 {
+    const struct run *r = &p->recorded->run;
+    struct intmap places = {0};
+
+    for (size_t i = 0; i < r->process_count; i++)
+        intmap_put(&places, r->processes[i]->number, i);
     put_processes(j, p);
-    put_threads(j, p);
+    put_threads(j, p, &places);
     put_regions(j, p);
     put_marks(j, p);
-    put_steps(j, p);
+    put_steps(j, p, &places);
     put_labels(j, &p->labels);
+    intmap_free(&places);
 }

@@ -93,12 +93,15 @@ const labelsOf = (meta) => [
 
 /** The steps of all loops as stretches of seconds. */
 export function stepsOf(meta) {
-    return meta.steps.flatMap(({ name, process, ends }) => {
-        let start = meta.processes[process]?.start ?? 0;
+    const several = new Set(meta.steps.map((loop) => loop.process)).size > 1;
+    return meta.steps.flatMap(({ name, process, began, ends }) => {
+        const who = meta.processes[process];
+        const whose = several && who ? ` of ${who.name} ${who.pid}` : '';
+        let start = began ?? who?.start ?? 0;
         let end = 0;
         return ends.map((delta, i) => {
             end += delta;
-            const step = { name: `${name || 'step'} ${i + 1}`, start: start / 1e6, end: end / 1e6 };
+            const step = { name: `${name || 'step'} ${i + 1}${whose}`, start: start / 1e6, end: end / 1e6 };
             start = end;
             return step;
         });
