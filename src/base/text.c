@@ -235,6 +235,13 @@ char *text_date(char out[TEXT_STAMP], uint64_t real_ns)
     return out;
 }
 
+const char *text_base(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 size_t text_width(const char *utf8)
 {
     const char *shown;

@@ -38,6 +38,9 @@ bool text_parse_number(const char *text, uint64_t *number);
 /* The nearest whole number that a uint64_t can hold. */
 uint64_t text_rounded(double value);
 
+/* The name of a file without its folders; a path that ends in one as it is, and NULL as NULL. */
+const char *text_base(const char *path);
+
 /* How many columns the text takes on a terminal: what utf8_show gives, one each. */
 size_t text_width(const char *utf8);
 

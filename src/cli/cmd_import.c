@@ -54,18 +54,11 @@ static int read_all(const char *path, unsigned char **bytes, size_t *size, struc
 /* "snapshot.tide" for "runs/snapshot.pickle". */
 static const char *plain_name(struct arena *a, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = text_base(path);
     const char *dot = strrchr(base, '.');
 
     return arena_printf(a, "%.*s.tide", dot && dot > base ? (int)(dot - base) : (int)strlen(base),
                         base);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 /* ---- what became of it ---- */
@@ -96,7 +89,7 @@ static void say(const struct intake *in, const char *path)
 static int import_into(struct trace_store *store, const struct importer *importer,
                        const struct import_file *f, const char *path, struct err *err)
 {
-    struct intake in = {.store = store, .file = base_name(f->path), .tool = importer->name};
+    struct intake in = {.store = store, .file = text_base(f->path), .tool = importer->name};
     int result = importer->read(f, &in, err);
 
     if (result == 0)

@@ -231,18 +231,11 @@ static int ask(const struct request *q, bool first_screen, struct recorded *r,
     return 0;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static int answer_request(struct request *q, struct err *err)
 {
     const char *const traces[] = {q->path, NULL};
     struct arena arena = {0};
-    struct answer a = {.arena = &arena, .native = native, .trace = base_of(q->path)};
+    struct answer a = {.arena = &arena, .native = native, .trace = text_base(q->path)};
     struct selection o = {.inverted = inverted,
                           .native = native,
                           .scope = &scope,

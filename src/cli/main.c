@@ -6,6 +6,7 @@
 #include "base/count.h"
 #include "base/descriptor.h"
 #include "base/near.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "devices/gauge_wire.h"
 #include "watch/limits.h"
@@ -129,10 +130,9 @@ static const struct command *linked(const char *name)
         const char *name;
         const struct command *command;
     } links[] = {{"peak-mem", &cmd_run}, {"mem-scan", &as_mem_scan}, {WIRE_PROGRAM, &as_gauge}};
-    const char *slash = name ? strrchr(name, '/') : NULL;
 
     for (int i = 0; name && i < COUNT(links); i++)
-        if (strcmp(slash ? slash + 1 : name, links[i].name) == 0)
+        if (strcmp(text_base(name), links[i].name) == 0)
             return links[i].command;
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* tracefile - see tracefile.h. */
 #include "cli/tracefile.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "trace/storefile.h"
@@ -16,10 +17,9 @@
 
 const char *tracefile_default(struct arena *a, const char *name, int pid)
 {
-    const char *base = strrchr(name, '/');
     char clean[64];
 
-    utf8_clean(clean, sizeof(clean), base && base[1] ? base + 1 : name);
+    utf8_clean(clean, sizeof(clean), text_base(name));
     return arena_printf(a, "%s.%d.tide", clean[0] ? clean : "process", pid);
 }
 

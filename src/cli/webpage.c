@@ -1,6 +1,7 @@
 /* webpage - see webpage.h. */
 #include "cli/webpage.h"
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "model/scope.h"
@@ -30,19 +31,12 @@ int webpage_check(const char *path, struct err *err)
     return 0;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The data of one trace. */
 static int ask(const char *path, struct selection_finer finer, struct arena *arena,
                struct answer_page *to, struct err *err)
 {
     static const struct scope_rules own;
-    struct answer a = {.arena = arena, .question = question_page.name, .trace = base_of(path)};
+    struct answer a = {.arena = arena, .question = question_page.name, .trace = text_base(path)};
     const struct selection all = {.scope = &own, .finer = finer};
     struct trace *t = trace_open(path, err);
     struct recorded recorded;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -39,11 +40,10 @@ uint64_t absorb_string(struct absorb *a, struct absorb_process *p, const char *t
 const char *absorb_name(const char *text, size_t bytes)
 {
     size_t file = strlen(text);
-    const char *base = strrchr(text, '/');
 
     if (file < bytes && text[file + 1])
         return text + file + 1;
-    return base ? base + 1 : text;
+    return text_base(text);
 }
 
 uint64_t absorb_time(const struct absorb *a, const struct absorb_ring *r, uint64_t told)

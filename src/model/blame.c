@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,9 +239,7 @@ enum start { BEFORE, IN_RUNPY, AFTER }; /* the program's own first line, going i
 
 static bool is_runpy(const char *file)
 {
-    const char *base = strrchr(file, '/');
-
-    return strcmp(base ? base + 1 : file, "runpy.py") == 0 || strcmp(file, "<frozen runpy>") == 0;
+    return strcmp(text_base(file), "runpy.py") == 0 || strcmp(file, "<frozen runpy>") == 0;
 }
 
 /* The outermost Python of a stack is the module that was run, or runpy before it (-m). */

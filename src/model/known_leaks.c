@@ -2,6 +2,7 @@
 #include "model/known_leaks.h"
 
 #include "base/count.h"
+#include "base/text.h"
 #include "model/suppress.h"
 
 #include <string.h>
@@ -95,11 +96,9 @@ static const char *const libraries[] = {
     "libglib-2", "libgobject-2", "libgio-2", "libcrypto", "libssl",  "libtidemark.so",
 };
 
-static const char *base_of(const char *path)
+static const char *base_of(const char *module)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-
-    return slash ? slash + 1 : path ? path : "";
+    return module ? text_base(module) : "";
 }
 
 static bool begins(const char *text, const char *with)

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static enum op_phase phase_of_call(enum op_phase now)
 
 static void set_op(struct describing *d, const struct op_name *n)
 {
-    const char *base = n->file && strrchr(n->file, '/') ? strrchr(n->file, '/') + 1 : n->file;
+    const char *base = text_base(n->file);
     const char *name;
 
     if (n->found.meaning == OP_COMPILED) {

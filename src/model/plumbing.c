@@ -2,6 +2,7 @@
 #include "model/plumbing.h"
 
 #include "base/count.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -232,16 +233,9 @@ bool plumbing_is_allocator(const char *function)
     return ends_as_allocator(name, without_suffix(name, n));
 }
 
-static const char *base_of(const char *module)
-{
-    const char *slash = strrchr(module, '/');
-
-    return slash ? slash + 1 : module;
-}
-
 bool plumbing_is_interpreter(const char *module)
 {
-    const char *base = module ? base_of(module) : "";
+    const char *base = module ? text_base(module) : "";
 
     if (begins(base, "libpython"))
         return true;
@@ -273,7 +267,7 @@ bool plumbing_is(const struct table_frame *f)
         return true;
     if (plumbing_is_interpreter(f->module) || plumbing_is_allocator(f->function))
         return true;
-    if (f->module && begins_with_one(base_of(f->module), modules, COUNT(modules)))
+    if (f->module && begins_with_one(text_base(f->module), modules, COUNT(modules)))
         return true;
     for (int i = 0; i < COUNT(starts); i++)
         if (strcmp(f->function, starts[i]) == 0)

@@ -3,6 +3,7 @@
 
 #include "base/count.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/plumbing.h"
 
 #include <stdlib.h>
@@ -117,13 +118,6 @@ unsigned int pool_code_flags(const struct pool_code *c, uint32_t stack)
 
 /* ---- what two stacks have in common ---- */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* The file of a frame's code; NULL: it is in one that every thread is in, or in none. */
 static const char *library_of(const struct frames *f, uint64_t frame)
 {
@@ -136,7 +130,7 @@ static const char *library_of(const struct frames *f, uint64_t frame)
     frames_expand(f, frame, &one, 1);
     if (!one.module || plumbing_is_interpreter(one.module))
         return NULL;
-    base = base_of(one.module);
+    base = text_base(one.module);
     for (int i = 0; i < COUNT(common); i++)
         if (strncmp(base, common[i], strlen(common[i])) == 0)
             return NULL;
@@ -215,6 +209,6 @@ const char *pool_code_library(const struct pool_code *c, struct arena *a, uint32
         library = library_of(f, f->stacks[stack].frame);
     if (!library)
         return NULL;
-    library = base_of(library);
+    library = text_base(library);
     return arena_printf(a, "%.*s", (int)strcspn(library, ".-"), library);
 }

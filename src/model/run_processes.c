@@ -1,6 +1,7 @@
 /* run_processes - see run_inner.h: a process that begins, what is told of it, its end. A parent is
  * always an earlier process, so the tree has no cycle.
  */
+#include "base/text.h"
 #include "model/allowed.h"
 #include "model/run_inner.h"
 
@@ -55,12 +56,11 @@ static void link_process(struct run *r, struct run_process *p)
 /* A process that was seen only after its exec was born under the name of what it became. */
 static void rename_process(struct run *r, struct run_process *p)
 {
-    const char *ran = run_find(&r->state->ran, p->number), *slash;
+    const char *ran = run_find(&r->state->ran, p->number);
 
     if (!ran)
         return;
-    slash = strrchr(ran, '/');
-    p->name = slash ? slash + 1 : ran;
+    p->name = text_base(ran);
     p->command = ran;
 }
 

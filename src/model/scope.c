@@ -1,6 +1,7 @@
 /* scope - see scope.h. */
 #include "model/scope.h"
 #include "base/count.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -270,9 +271,8 @@ enum scope_kind scope_of_python(const struct scope *s, const char *file)
 bool scope_is_system(const char *module)
 {
     static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-    const char *base = strrchr(module, '/');
+    const char *base = text_base(module);
 
-    base = base ? base + 1 : module;
     if (strcmp(base, "libtidemark.so") == 0)
         return true; /* our own work in the program is nobody's line */
     if (starts(base, "libpython") || is_python_folder(base, strlen(base)) ||

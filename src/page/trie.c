@@ -4,6 +4,7 @@
 #include "base/count.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/allowed.h"
 #include "model/plumbing.h"
 
@@ -29,13 +30,6 @@ struct trie_pass {
     size_t path_room;
 };
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* ---- frames ---- */
 
 static enum trie_kind kind_of(const struct table_frame *f)
@@ -44,8 +38,8 @@ static enum trie_kind kind_of(const struct table_frame *f)
         return TRIE_PYTHON;
     if (f->flags & (TABLE_FRAME_ELIDED | TABLE_FRAME_CUT) || (!f->module && !f->function))
         return TRIE_UNKNOWN;
-    return f->module && plumbing_is_interpreter(base_of(f->module)) ? TRIE_INTERPRETER
-                                                                    : TRIE_NATIVE;
+    return f->module && plumbing_is_interpreter(text_base(f->module)) ? TRIE_INTERPRETER
+                                                                      : TRIE_NATIVE;
 }
 
 static const char *function_of(struct arena *a, const struct table_frame *f)
@@ -57,7 +51,7 @@ static const char *function_of(struct arena *a, const struct table_frame *f)
     if (f->function)
         return f->function;
     if (f->module)
-        return arena_printf(a, "%s+0x%" PRIx64, base_of(f->module), f->address);
+        return arena_printf(a, "%s+0x%" PRIx64, text_base(f->module), f->address);
     return f->address ? "(code made at run time)" : "(not known)";
 }
 
@@ -111,7 +105,7 @@ static bool is_machinery(const struct trie_frame *f)
     if (f->kind != TRIE_PYTHON)
         return false;
     return strncmp(f->file, "<frozen importlib", 17) == 0 ||
-           (strcmp(base_of(f->file), "threading.py") == 0 &&
+           (strcmp(text_base(f->file), "threading.py") == 0 &&
             (strcmp(name, "_bootstrap") == 0 || strcmp(name, "_bootstrap_inner") == 0));
 }
 

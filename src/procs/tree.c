@@ -4,6 +4,7 @@
 #include "procs/tree.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "procs/tree_inner.h"
 
 #include <limits.h>
@@ -71,19 +72,12 @@ static struct tree_live *live_add(struct tree *t)
     return &t->live[t->live_count++];
 }
 
-const char *tree_name_in(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 void tree_file_name(int pid, char *name, size_t room)
 {
     char file[PATH_MAX];
 
     proc_file(pid, file, sizeof(file));
-    snprintf(name, room, "%s", tree_name_in(file));
+    snprintf(name, room, "%s", text_base(file));
 }
 
 /* What this incarnation runs, if it is more than a copy of its parent: who has the same file may

@@ -3,6 +3,7 @@
  * A recorded process says its pid and its file, and is heard of later: by then it may have gone on
  * by exec, once or often, or be gone. Claims come in the order of what they claim.
  */
+#include "base/text.h"
 #include "procs/tree_inner.h"
 
 #include <limits.h>
@@ -56,7 +57,7 @@ static uint64_t claim(struct tree *t, const struct watch_process *p, int number,
  */
 static bool is_other(const char *now, const char *file)
 {
-    const char *name = tree_name_in(file);
+    const char *name = text_base(file);
     size_t bytes = strlen(name);
 
     if (!now[0] || !bytes)
@@ -100,7 +101,7 @@ static bool has_run(const struct tree *t, int index, const char *file)
 {
     const struct tree_live *l = t->live_of[index] >= 0 ? &t->live[t->live_of[index]] : NULL;
 
-    return l && l->ran[0] && strncmp(l->ran, tree_name_in(file), sizeof(l->ran) - 1) == 0;
+    return l && l->ran[0] && strncmp(l->ran, text_base(file), sizeof(l->ran) - 1) == 0;
 }
 
 /* The image that is read now is that of the new incarnation, or of a later one. */
@@ -140,7 +141,7 @@ static bool has_unseen_file(const struct tree *t, int index, const char *file)
     while (from >= 0 && t->live_of[from] >= 0 && !t->live[t->live_of[from]].file[0])
         from = t->all[from].parent; /* a copy itself */
     return from >= 0 && t->live_of[from] >= 0 &&
-           strncmp(t->live[t->live_of[from]].file, tree_name_in(file), TREE_FILE - 1) != 0;
+           strncmp(t->live[t->live_of[from]].file, text_base(file), TREE_FILE - 1) != 0;
 }
 
 uint64_t tree_claim(struct tree *t, int pid, int parent, const char *file, const char *name)

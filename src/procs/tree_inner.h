@@ -24,7 +24,6 @@ void tree_new_incarnation(struct tree *t, int index);
 void tree_note_exec(struct tree *t, struct tree_live *l, const struct proc_reading *was);
 /* The name of the file that a process runs, as much as there is room for; "": not known. */
 void tree_file_name(int pid, char *name, size_t room);
-const char *tree_name_in(const char *path); /* without its folder */
 /* Children of one that ignores SIGCHLD end without a trace: only records tell of them. */
 void tree_ignores_children(struct tree *t);
 void tree_mark(const struct tree *t, struct watch_process *p, uint64_t rss, uint64_t vsz);

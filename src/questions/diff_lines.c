@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/intmap.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "questions/line_cells.h"
 
 #include <inttypes.h>
@@ -64,13 +65,6 @@ struct lines {
 
 /* ---- which lines are the same ---- */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static uint64_t hash_string(uint64_t hash, const char *text)
 {
     return hash_bytes(hash, text ? text : "", text ? strlen(text) + 1 : 1);
@@ -78,7 +72,7 @@ static uint64_t hash_string(uint64_t hash, const char *text)
 
 static uint64_t key_of(const struct entry *e, uint64_t line)
 {
-    uint64_t hash = hash_string(HASH_START, e->file ? base_of(e->file) : NULL);
+    uint64_t hash = hash_string(HASH_START, e->file ? text_base(e->file) : NULL);
 
     hash = hash_string(hash, e->function);
     return e->text ? hash_string(hash, e->text) : hash_mix(hash, line);

@@ -5,6 +5,7 @@
 
 #include "base/count.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "questions/finding_rules.h"
 
 #include <string.h>
@@ -93,9 +94,8 @@ void findings_at_line(const struct findings *f, struct finding *to, uint32_t lin
 const char *findings_place(const struct findings *f, uint32_t line)
 {
     const struct blame *b = &f->lines->blame;
-    const char *path = b->files[b->lines[line].file].path, *slash = strrchr(path, '/');
 
-    return arena_printf(f->answer->arena, "%s:%llu", slash && slash[1] ? slash + 1 : path,
+    return arena_printf(f->answer->arena, "%s:%llu", text_base(b->files[b->lines[line].file].path),
                         (unsigned long long)b->lines[line].line);
 }
 
@@ -108,9 +108,8 @@ const char *findings_sure(const struct heap *h)
 const char *findings_site(struct arena *a, const struct table_frame *site)
 {
     struct table_frame f = *site;
-    const char *slash = f.file ? strrchr(f.file, '/') : NULL;
 
-    f.file = slash && slash[1] ? slash + 1 : f.file;
+    f.file = text_base(f.file);
     return table_frame_text(a, &f);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "questions/covered_answer.h"
 #include "questions/question.h"
 
@@ -141,11 +142,9 @@ static int by_self(const void *left, const void *right)
 static const char *name_of(struct arena *a, const struct table_frame *f)
 {
     struct table_frame name = *f;
-    const char *base = f->module ? strrchr(f->module, '/') : NULL;
 
     if (!f->function)
-        return f->module ? arena_printf(a, "[%s]", base ? base + 1 : f->module)
-                         : "[code without a file]";
+        return f->module ? arena_printf(a, "[%s]", text_base(f->module)) : "[code without a file]";
     if (!(f->flags & TABLE_FRAME_PYTHON))
         name.file = NULL;
     name.line = 0; /* it is that of one of the samples */

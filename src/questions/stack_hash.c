@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/intmap.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +44,8 @@ static void mix_function(struct stack_hash *h, const char *function)
 
 static void mix_module(struct stack_hash *h, const char *path)
 {
-    const char *base = strrchr(path, '/'), *version;
+    const char *base = text_base(path), *version = strstr(base, ".so");
 
-    base = base ? base + 1 : path;
-    version = strstr(base, ".so");
     if (version)
         mix(h, base, (size_t)(version - base)); /* of the program, nothing */
 }

@@ -133,7 +133,7 @@ static int name_most(const struct arena *a)
 
 static const char *frame_place(struct arena *a, const struct table_frame *f)
 {
-    const char *module = f->module ? strrchr(f->module, '/') : NULL;
+    const char *module = text_base(f->module);
     int most = name_most(a);
 
     if (f->function && f->file && f->line)
@@ -141,7 +141,6 @@ static const char *frame_place(struct arena *a, const struct table_frame *f)
                             f->line);
     if (f->function)
         return f->function;
-    module = module ? module + 1 : f->module;
     if (module)
         return arena_printf(a, "%.*s+0x%" PRIx64, most, module, f->address);
     return arena_printf(a, "0x%" PRIx64, f->address);

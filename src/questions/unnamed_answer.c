@@ -2,6 +2,7 @@
  * its module, as table_frame_text writes it.
  */
 #include "questions/unnamed_answer.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,11 @@ static size_t read_problems(const struct frames *f, struct problem *list)
     size_t count = 0;
 
     for (size_t i = 1; i <= f->module_count && i < f->unnamed_room && count < MODULES_MOST; i++) {
-        const char *module = f->modules[i], *slash = module ? strrchr(module, '/') : NULL;
+        const char *module = f->modules[i];
 
         if (!module || !f->unnamed[i])
             continue;
-        list[count] = (struct problem){module, slash ? slash + 1 : module, f->unnamed[i], 0, false};
+        list[count] = (struct problem){module, text_base(module), f->unnamed[i], 0, false};
         list[count].length = strlen(list[count].base);
         count++;
     }
@@ -32,9 +33,7 @@ static size_t read_problems(const struct frames *f, struct problem *list)
 
 static bool is_in_text(const struct problem *p, const char *text)
 {
-    const char *slash = strrchr(text, '/');
-
-    text = slash ? slash + 1 : text;
+    text = text_base(text);
     return !strncmp(text, p->base, p->length) && !strncmp(text + p->length, "+0x", 3);
 }
 

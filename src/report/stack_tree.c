@@ -4,6 +4,7 @@
 #include "base/count.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "report/formats.h"
 
 #include <inttypes.h>
@@ -111,11 +112,10 @@ static uint32_t child_of(struct stack_tree *t, uint32_t parent, const struct tab
 /* A frame of an interpreter itself: of which there are several for each line of Python. */
 static bool is_interpreter(const struct table_frame *f)
 {
-    const char *base = f->module ? strrchr(f->module, '/') : NULL;
+    const char *base = text_base(f->module);
 
     if (f->flags & TABLE_FRAME_PYTHON)
         return f->file && strncmp(f->file, "<frozen importlib", 17) == 0;
-    base = base ? base + 1 : f->module;
     return base && (strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0);
 }
 
@@ -247,7 +247,7 @@ void stack_tree_free(struct stack_tree *t)
 
 const char *stack_frame_name(struct arena *arena, const struct table_frame *f)
 {
-    const char *base = f->module ? strrchr(f->module, '/') : NULL;
+    const char *base = f->module ? text_base(f->module) : "";
 
     if (f->flags & TABLE_FRAME_ELIDED)
         return "[frames left out]";
@@ -255,6 +255,5 @@ const char *stack_frame_name(struct arena *arena, const struct table_frame *f)
         return "[not followed further]";
     if (f->function)
         return f->function;
-    base = base ? base + 1 : f->module ? f->module : "";
     return arena_printf(arena, "%s%s0x%" PRIx64, base, *base ? "+" : "", f->address);
 }

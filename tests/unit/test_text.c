@@ -150,6 +150,15 @@ static void test_rounded(void)
     CHECK_EQ(text_rounded(1e300), UINT64_MAX);
 }
 
+static void test_base(void)
+{
+    CHECK_STR(text_base("/usr/lib/libc.so.6"), "libc.so.6");
+    CHECK_STR(text_base("app.py"), "app.py");
+    CHECK_STR(text_base("a folder/"), "a folder/");
+    CHECK_STR(text_base(""), "");
+    CHECK(!text_base(NULL));
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
@@ -161,6 +170,7 @@ int main(void)
         {"dates", test_dates},
         {"durations", test_durations},
         {"rounded numbers", test_rounded},
+        {"names of files", test_base},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));
