@@ -2,11 +2,14 @@
 #include "questions/headline.h"
 
 #include "base/text.h"
+#include "model/heap_rows.h"
 #include "questions/heap_cells.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define COMMAND_MOST 48
+#define SHARE_LEAST 0.1 /* of the peak: who holds less of it is not named */
 
 static const char *rss_clause(struct arena *a, const struct run *r)
 {
@@ -40,8 +43,83 @@ static const char *parts_clause(struct arena *a, const struct heap *h)
                         shared ? text_size(two, shared) : "", shared ? " shared" : "");
 }
 
-static const char *heap_clause(struct arena *a, const struct heap *h)
+/* " in 'load'": the innermost region that the peak is in, if there is one. */
+static const char *region_clause(struct arena *a, const struct recorded *r)
 {
+    const struct region_span *inner = NULL;
+
+    for (size_t i = 0; i < r->regions.count; i++) {
+        const struct region_span *s = &r->regions.spans[i];
+
+        if (s->from_ns <= r->heap.peak_ns && (!s->to_ns || r->heap.peak_ns < s->to_ns) &&
+            (!inner || s->from_ns >= inner->from_ns))
+            inner = s;
+    }
+    return inner && inner->name && *inner->name ? arena_printf(a, " in '%s'", inner->name) : "";
+}
+
+static uint64_t weight_at(const struct heap_stack_sum *s)
+{
+    return s->at.bytes;
+}
+
+/* The line that holds most of the peak; of a program without lines, the function. */
+static const char *holder(struct arena *a, const struct line_sums *s, uint64_t *bytes)
+{
+    uint32_t best = 0;
+    struct heap_rows rows;
+    struct table_frame site;
+
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
+        if (s->lines[i].at_peak.bytes > s->lines[best].at_peak.bytes * (best != 0))
+            best = i;
+    if (best) {
+        *bytes = s->lines[best].at_peak.bytes;
+        return arena_printf(a, "%s:%" PRIu64,
+                            text_base(s->blame.files[s->blame.lines[best].file].path),
+                            s->blame.lines[best].line);
+    }
+    heap_at(s->heap, HEAP_AT_PEAK, 0);
+    heap_rows_sites(&rows, s->heap, weight_at, 1);
+    if (!rows.count || !rows.rows[0].stack)
+        return NULL;
+    *bytes = rows.rows[0].sum.at.bytes;
+    site = rows.rows[0].site;
+    site.file = text_base(site.file);
+    return table_frame_text(a, &site);
+}
+
+/* ", 44 % of it from app.py:7". */
+static const char *holder_clause(struct arena *a, const struct line_sums *s)
+{
+    uint64_t bytes = 0, peak = s->heap->peak.bytes;
+    const char *who = holder(a, s, &bytes);
+
+    if (!who || (double)bytes < (double)peak * SHARE_LEAST)
+        return "";
+    return arena_printf(a, ", %.0f %% of it from %s",
+                        bytes < peak ? (double)bytes / (double)peak * 100 : 100, who);
+}
+
+/* "; the largest of 73 processes, cc1 (4041), held 7.1 MiB at most". */
+static const char *process_clause(struct arena *a, const struct heap *h)
+{
+    const struct heap_process *most = NULL;
+    char size[TEXT_SIZE];
+
+    for (size_t i = 0; i < h->process_count; i++)
+        if (h->processes[i]->run && (!most || h->processes[i]->peak.bytes > most->peak.bytes))
+            most = h->processes[i];
+    if (h->process_count < 2 || !most || !most->run->name)
+        return "";
+    return arena_printf(a, "; the largest of %zu processes, %s (%" PRIu64 "), held %s at most",
+                        h->process_count, most->run->name, most->run->pid,
+                        text_size(size, most->peak.bytes));
+}
+
+static const char *heap_clause(struct arena *a, const struct line_sums *s)
+{
+    const struct heap *h = s->heap;
     const char *basis = heap_peak_basis(h);
     char size[TEXT_SIZE], when[TEXT_SIZE];
 
@@ -50,9 +128,10 @@ static const char *heap_clause(struct arena *a, const struct heap *h)
     text_duration(when, h->peak_ns);
     if (strncmp(basis, "exact, to a tick", 16) == 0) /* 'peak' says it at length */
         basis = h->reserved ? "exact; reservations by what was seen resident" : "exact";
-    return arena_printf(a, "%s peaked at %s (%s)%s after %s",
+    return arena_printf(a, "%s peaked at %s (%s)%s after %s%s%s%s",
                         mapped_of(h) ? "heap and mappings" : "the heap",
-                        text_size(size, h->peak.bytes), basis, parts_clause(a, h), when);
+                        text_size(size, h->peak.bytes), basis, parts_clause(a, h), when,
+                        region_clause(a, s->recorded), holder_clause(a, s), process_clause(a, h));
 }
 
 static const char *cpu_clause(struct arena *a, const struct run *r)
@@ -80,10 +159,11 @@ static const char *command_begin(struct arena *a, const char *command)
 /* "'python3 app.py' ran for 2.24 s with 1.01 s of CPU time; the heap peaked at ...; resident memory
  * ...".
  */
-const char *headline(struct arena *a, const struct heap *h)
+const char *headline(struct arena *a, const struct line_sums *s)
 {
+    const struct heap *h = s->heap;
     const char *command = names_find(h->run->names, TRACE_OF_RUN, FACT_COMMAND);
-    const char *cpu = cpu_clause(a, h->run), *heap = heap_clause(a, h),
+    const char *cpu = cpu_clause(a, h->run), *heap = heap_clause(a, s),
                *rss = rss_clause(a, h->run);
     uint64_t ns = run_duration(h->run);
     char lasted[TEXT_SIZE];

@@ -30,11 +30,11 @@ struct overview {
 
 /* ---- the sentence ---- */
 
-static void add_headline(struct answer *a, const struct heap *h)
+static void add_headline(struct answer *a, const struct line_sums *s)
 {
     struct table *t = answer_facts(a, "headline");
 
-    t->note = headline(a->arena, h);
+    t->note = headline(a->arena, s);
 }
 
 /* ---- lines ---- */
@@ -106,11 +106,10 @@ static void put_place(struct answer *a, const struct line_sums *s, uint32_t line
                       struct table_cell *where, struct table_cell *text)
 {
     const struct blame_line *l = &s->blame.lines[line];
-    const char *path = s->blame.files[l->file].path, *base = strrchr(path, '/');
+    const char *path = s->blame.files[l->file].path;
     const char *source = table_source_line(answer_source(a, path), l->line);
 
-    cell_text(where,
-              arena_printf(a->arena, "%s:%" PRIu64, base && base[1] ? base + 1 : path, l->line));
+    cell_text(where, arena_printf(a->arena, "%s:%" PRIu64, text_base(path), l->line));
     cell_text(text, source ? source + strspn(source, " \t") : NULL);
 }
 
@@ -256,7 +255,7 @@ static int run(struct asked *q, struct err *err)
     if (h->any)
         heap_at(h, HEAP_AT_PEAK, 0);
     line_cells_answer(a, &o->lines);
-    add_headline(a, h);
+    add_headline(a, &o->lines);
     add_findings(a, o);
     add_memory(a, &o->lines);
     add_cpu(a, &o->lines);
@@ -270,7 +269,7 @@ const struct question question_overview = {
     .summary = "the first screen: how much, when, which lines, what is wrong",
     .group = QUESTION_OF_TRACE,
     .more = "; where nothing is asked, text begins with it",
-    .reads = LINE_SUMS_READS,
+    .reads = LINE_SUMS_READS | RECORDED_REGIONS,
     .state = sizeof(struct overview),
     .begin = begin,
     .again = again,

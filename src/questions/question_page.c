@@ -124,7 +124,7 @@ static int run(struct asked *q, struct err *err)
     words.verdicts = s->findings.verdicts;
     words.verdict_count = s->findings.verdict_count;
     words.known_leaks = s->findings.known;
-    words.sentence = headline(a->arena, &q->recorded->heap);
+    words.sentence = headline(a->arena, &s->lines);
     words.sources = a->sources;
     words.source_count = a->source_count;
     if (!is_narrowed(q->options))
