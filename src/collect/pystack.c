@@ -139,29 +139,35 @@ static void find_frames(struct absorb *a, struct absorb_process *p, const struct
 
 /* ---- what an event loop waits for ---- */
 
-/* The task that awaits another one: by name, or as the only one that gathers. NULL: none, or unclear. */
-static const struct py_task *awaiter_of(const struct py_task *tasks, size_t count,
-                                        const struct py_task *t)
+/* What is called when a task ends knows the future of who awaits it, alone or with others. */
+static bool awaits(const struct py_task *one, const struct py_task *other)
 {
-    const struct py_task *gathers = NULL;
-    size_t several = 0;
+    bool found = one->waits_for == other->task;
 
-    for (const struct py_task *each = tasks; each < tasks + count; each++) {
-        if (each != t && each->waits_for == t->task)
-            return each;
-        gathers = each->gathers ? each : gathers;
-        several += each->gathers;
-    }
-    return several == 1 && gathers != t ? gathers : NULL;
+    for (size_t i = 0; !found && i < other->hearer_count; i++)
+        found = other->hearers[i] == one->waits_for;
+    return found && one != other && one->waits_for;
 }
 
-/* Who awaits another task or many leaves the waiting to those. */
-static bool is_last(const struct py_task *tasks, size_t count, const struct py_task *t)
+struct awaiting {
+    struct py_task tasks[TASKS_MOST];
+    size_t count;
+    struct {
+        size_t by;    /* 1 + the place of the task that awaits it; 0: none */
+        bool leaves;  /* it awaits others, and leaves the waiting to them */
+    } of[TASKS_MOST]; /* by place of the task */
+    uint64_t base;    /* the stack of the loop */
+    uint64_t pc;      /* the frame of its system call */
+};
+
+static void find_awaiters(struct awaiting *w)
 {
-    for (const struct py_task *each = tasks; !t->gathers && each < tasks + count; each++)
-        if (t->waits_for == each->task)
-            return false;
-    return !t->gathers;
+    for (size_t i = 0; i < w->count; i++)
+        for (size_t k = 0; k < w->count && !w->of[i].by; k++)
+            if (awaits(&w->tasks[k], &w->tasks[i])) {
+                w->of[i].by = k + 1;
+                w->of[k].leaves = true;
+            }
 }
 
 static uint64_t push_task(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
@@ -190,23 +196,15 @@ static void add_await(struct pystack *out, uint64_t stack)
     out->await[i].tasks++;
 }
 
-struct awaiting {
-    struct py_task tasks[TASKS_MOST];
-    size_t count;
-    uint64_t base; /* the stack of the loop */
-    uint64_t pc;   /* the frame of its system call */
-};
-
 static void add_task(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
-                     const struct awaiting *w, const struct py_task *last, struct pystack *out)
+                     const struct awaiting *w, size_t last, struct pystack *out)
 {
     const struct py_task *chain[AWAITERS_MOST];
     size_t depth = 0;
     uint64_t stack = w->base;
 
-    for (const struct py_task *t = last; t && depth < AWAITERS_MOST;
-         t = awaiter_of(w->tasks, w->count, t))
-        chain[depth++] = t;
+    for (size_t i = last + 1; i && depth < AWAITERS_MOST; i = w->of[i - 1].by)
+        chain[depth++] = &w->tasks[i - 1];
     while (depth > 0)
         stack = push_task(a, p, m, chain[--depth], stack);
     add_await(out, stackmap_push(&a->stackmap, a->store, stack, w->pc));
@@ -220,9 +218,10 @@ static void find_awaits(struct absorb *a, struct absorb_process *p, const struct
     if (!py_loop_find(&python->layout, m, f->loop_at, f->once, &python->loop))
         return;
     w->count = py_tasks_read(&python->layout, m, &python->loop, w->tasks, TASKS_MOST);
+    find_awaiters(w);
     for (size_t i = 0; i < w->count; i++)
-        if (is_last(w->tasks, w->count, &w->tasks[i]))
-            add_task(a, p, m, w, &w->tasks[i], out);
+        if (!w->of[i].leaves)
+            add_task(a, p, m, w, i, out);
 }
 
 static uint64_t push_all(struct absorb *a, const struct found *f, size_t from)

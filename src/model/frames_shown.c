@@ -142,7 +142,8 @@ static struct table_frame native_site(const struct frames *f, uint64_t stack)
         size_t n = frames_expand(f, f->stacks[stack].frame, names, FRAMES_INLINED_MOST);
 
         for (size_t i = 0; i < n; i++) {
-            bool allocator = names[i].function && plumbing_is_allocator(names[i].function);
+            bool allocator = names[i].function && (plumbing_is_allocator(names[i].function) ||
+                                                   plumbing_is_interpreters_allocator(&names[i]));
 
             if (!plumbing_is(&names[i]))
                 return names[i];

@@ -170,6 +170,15 @@ static bool may_be_unseen(const struct judged *j)
     return samples < SEEN_LEAST || pow(part, (samples - 1) / 2) > UNSEEN_MOST;
 }
 
+/* It rose of late and never fell: what was freed were the smaller ones that a container has moved out of. */
+static bool moves_on(const double *y)
+{
+    for (unsigned int i = 1; i < POINTS; i++)
+        if (y[i] < y[i - 1])
+            return false;
+    return y[LAST] > y[JUDGED];
+}
+
 void leak_trend(struct leak_verdict *v, const struct heap_growth *g, const struct heap_row *row,
                 const struct heap_grown *where, double freed_percent)
 {
@@ -181,7 +190,7 @@ void leak_trend(struct leak_verdict *v, const struct heap_growth *g, const struc
     v->chance = trend_chance(y + JUDGED, POINTS - JUDGED);
     if (grows_in_run(&j, y) || grows_elsewhere(&j))
         return;
-    if (freed_percent >= 50)
+    if (freed_percent >= 50 && !moves_on(y))
         v->trend = samples > 0 && samples < SAMPLES_LEAST ? LEAK_UNCLEAR : LEAK_STEADY;
     else if (y[LAST] > y[SIXTH] || may_go_on(&j, y) || may_be_unseen(&j))
         v->trend = LEAK_UNCLEAR;

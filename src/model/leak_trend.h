@@ -7,7 +7,8 @@
  *   unclear    it held more at the end than a sixth of the time before, but that may be chance; or so
  *              few samples speak that more may have come unseen
  *   grew once  what it held it kept, but no more came: a cache that was filled, say
- *   steady     most of its blocks were freed again, and others took their place
+ *   steady     most of its blocks were freed again, and others took their place; not so a container that
+ *              moves to a larger block each time that it is full
  */
 #ifndef MODEL_LEAK_TREND_H
 #define MODEL_LEAK_TREND_H

@@ -242,6 +242,22 @@ bool plumbing_is_interpreter(const char *module)
     return begins(base, "python") && base[6 + strspn(base + 6, "0123456789.dmt-")] == 0;
 }
 
+/* Its memory, and the memory of any object: "_PyObject_MallocWithType", "PyType_GenericAlloc". */
+bool plumbing_is_interpreters_allocator(const struct table_frame *f)
+{
+    static const char *const files[] = {"obmalloc.c", "gcmodule.c", "gc.c"};
+    const char *alloc = f->function ? strcasestr(f->function, "alloc") : NULL;
+
+    if (!plumbing_is_interpreter(f->module))
+        return false;
+    if (alloc && !(alloc - f->function >= 2 && strncasecmp(alloc - 2, "de", 2) == 0))
+        return true;
+    for (int i = 0; f->file && i < COUNT(files); i++)
+        if (strcmp(base_of(f->file), files[i]) == 0)
+            return true;
+    return false;
+}
+
 /* "std::vector<int> make(int)" is a function of the program that returns a container. */
 static const char *without_result(const char *function)
 {
@@ -259,6 +275,36 @@ static const char *without_result(const char *function)
     return start;
 }
 
+/* Of Rust: what a library that comes with the compiler does for a type that nobody has named, or for its own:
+ * "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem".
+ */
+static bool is_of_rust(const char *function)
+{
+    static const char *const owners[] = {
+        " as alloc::", " as core::", " as std::", " as hashbrown::"};
+    const char *as = function[0] == '<' ? strstr(function, " as ") : NULL;
+    const char *type = function + 1 + strspn(function + (function[0] != 0), "&[(*");
+
+    if (!as || !begins_with_one(as, owners, COUNT(owners)))
+        return false;
+    type += begins(type, "mut ") ? 4 : 0;
+    return memmem(type, (size_t)(as - type), "::", 2) == NULL ||
+           begins_with_one(type, containers, COUNT(containers));
+}
+
+/* Sources that come with a compiler. */
+static bool is_compilers(const char *file)
+{
+    static const char *const folders[] = {"/include/c++/", "/library/alloc/src/",
+                                          "/library/core/src/", "/library/std/src/", "/rust/deps/"};
+
+    for (int i = 0; file && i < COUNT(folders); i++)
+        if (strstr(file, folders[i]) && (i == 0 || begins(file, "/rustc/") ||
+                                         begins(file, "/rust/") || strstr(file, "/rustlib/")))
+            return true;
+    return false;
+}
+
 bool plumbing_is(const struct table_frame *f)
 {
     if (f->flags & TABLE_FRAME_PYTHON)
@@ -272,7 +318,8 @@ bool plumbing_is(const struct table_frame *f)
     for (int i = 0; i < COUNT(starts); i++)
         if (strcmp(f->function, starts[i]) == 0)
             return true;
-    return begins_with_one(without_result(f->function), containers, COUNT(containers));
+    return is_compilers(f->file) || is_of_rust(f->function) ||
+           begins_with_one(without_result(f->function), containers, COUNT(containers));
 }
 
 /* A line of Python but for those that import: their callers and what is imported say it all. */

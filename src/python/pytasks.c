@@ -16,6 +16,16 @@
 #define DICT_VALUES 40
 #define TYPE_NAME 24
 #define TYPE_BASIC_SIZE 32
+#define ITEM_COUNT 16 /* of a tuple and a list */
+#define TUPLE_ITEMS 24
+#define LIST_ITEMS 24 /* points to them */
+#define CELL_CONTENT 16
+#define PARTIAL_ARGUMENTS 24
+#define METHOD_SELF 24
+#define FUTURE_CALLBACK 24 /* the first one, and a list of (callback, context) */
+#define FUTURE_CALLBACKS 40
+#define CALLBACKS_MOST 4u
+#define ATTRIBUTES_MOST 10u /* a TaskGroup has as many */
 #define FIRST_FIELD                                                                                \
     16 /* of an object: a module's dictionary, a reference's object, a future's loop */
 
@@ -24,13 +34,14 @@ struct shape { /* of what only this file reads */
     uint16_t globals, locals, top, coroutine_frame;
     bool frame_is_inside; /* of the coroutine; else it points to one */
     uint16_t keys_count, keys_indices;
+    uint16_t closure; /* of a function */
 };
 
 /* top: of the stack; a pointer (3.9), a number of words above `f_valuestack` (3.10) or above `locals`. */
 static const struct shape shapes[] = {
-    {9, 48, 360, 72, 16, false, 32, 40}, {10, 48, 352, 80, 16, false, 32, 40},
-    {11, 8, 72, 64, 80, true, 24, 32},   {12, 24, 72, 64, 72, true, 24, 32},
-    {13, 24, 72, 64, 72, true, 24, 32},
+    {9, 48, 360, 72, 16, false, 32, 40, 48}, {10, 48, 352, 80, 16, false, 32, 40, 72},
+    {11, 8, 72, 64, 80, true, 24, 32, 72},   {12, 24, 72, 64, 72, true, 24, 32, 72},
+    {13, 24, 72, 64, 72, true, 24, 32, 72},
 };
 
 static const struct shape *shape_of(const struct py_layout *l)
@@ -121,8 +132,8 @@ static uintptr_t look_up(const struct reader *r, uintptr_t dict, const char *nam
     return 0;
 }
 
-/* The attribute that an object's __init__ has set first. */
-static uintptr_t first_attribute(const struct reader *r, uintptr_t object)
+/* The attributes of an object, in the order in which its __init__ has set them; 0: not known. */
+static uintptr_t attributes_of(const struct reader *r, uintptr_t object)
 {
     uintptr_t values = 0, before = word(r, object - 24), dict = before;
 
@@ -138,7 +149,7 @@ static uintptr_t first_attribute(const struct reader *r, uintptr_t object)
         values = word(r, dict + DICT_VALUES);
         values += values && r->shape->minor >= 13 ? 8 : 0;
     }
-    return word(r, values);
+    return values;
 }
 
 /* ---- the set of tasks ---- */
@@ -151,7 +162,7 @@ static uintptr_t find_set(const struct reader *r, uintptr_t globals)
     weak = names ? look_up(r, names, r->shape->minor >= 12 ? "_scheduled_tasks" : "_all_tasks") : 0;
     if (!weak || !is_a(r, weak, "WeakSet"))
         return 0;
-    set = first_attribute(r, weak);
+    set = word(r, attributes_of(r, weak));
     return set && is_a(r, set, "set") ? set : 0;
 }
 
@@ -222,7 +233,65 @@ static void read_frames(const struct reader *r, uintptr_t coroutine, struct py_t
         coroutine = through(r, awaited);
     }
     t->waits_for = awaited ? word(r, awaited + FIRST_FIELD) : 0;
-    t->gathers = t->waits_for && is_a(r, t->waits_for, "_GatheringFuture");
+}
+
+/* ---- who hears of the end of a task ---- */
+
+/* Words in a row, or what is in the cells that they point to. */
+static void hear_words(const struct reader *r, uintptr_t at, uintptr_t count, bool cells,
+                       struct py_task *t)
+{
+    for (uintptr_t i = 0; at && i < count && t->hearer_count < PY_TASK_HEARERS; i++) {
+        uintptr_t each = word(r, at + i * sizeof(each));
+
+        each = cells && each ? word(r, each + CELL_CONTENT) : each;
+        if (each)
+            t->hearers[t->hearer_count++] = each;
+    }
+}
+
+static void hear_tuple(const struct reader *r, uintptr_t tuple, bool cells, struct py_task *t)
+{
+    if (tuple)
+        hear_words(r, tuple + TUPLE_ITEMS, word(r, tuple + ITEM_COUNT), cells, t);
+}
+
+/* wait_for has bound its future to one (up to 3.11), gather and wait have theirs in a closure, and that of a
+ * TaskGroup is a method of it.
+ */
+static void hear_callback(const struct reader *r, uintptr_t callback, struct py_task *t)
+{
+    if (!callback)
+        return;
+    if (is_a(r, callback, "functools.partial"))
+        hear_tuple(r, word(r, callback + PARTIAL_ARGUMENTS), false, t);
+    else if (is_a(r, callback, "function"))
+        hear_tuple(r, word(r, callback + r->shape->closure), true, t);
+    else if (is_a(r, callback, "method"))
+        hear_words(r, attributes_of(r, word(r, callback + METHOD_SELF)), ATTRIBUTES_MOST, false, t);
+}
+
+static void hear_callbacks(const struct reader *r, uintptr_t future, struct py_task *t)
+{
+    uintptr_t list = word(r, future + FUTURE_CALLBACKS);
+    uintptr_t count = list && is_a(r, list, "list") ? word(r, list + ITEM_COUNT) : 0;
+    uintptr_t items = count ? word(r, list + LIST_ITEMS) : 0;
+
+    hear_callback(r, word(r, future + FUTURE_CALLBACK), t);
+    for (uintptr_t i = 0; items && i < count && i < CALLBACKS_MOST; i++) {
+        uintptr_t pair = word(r, items + i * sizeof(pair));
+
+        hear_callback(r, pair ? word(r, pair + TUPLE_ITEMS) : 0, t);
+    }
+}
+
+/* What is gathered may be gathered with others. */
+static void read_hearers(const struct reader *r, struct py_task *t)
+{
+    hear_callbacks(r, t->task, t);
+    for (size_t i = 0; i < t->hearer_count; i++)
+        if (is_a(r, t->hearers[i], "_GatheringFuture"))
+            hear_callbacks(r, t->hearers[i], t);
 }
 
 /* Where in a task its coroutine is differs from build to build: it is the only one there. */
@@ -262,6 +331,8 @@ static bool read_task(const struct reader *r, struct py_loop *loop, uintptr_t re
         return false;
     *t = (struct py_task){.task = task};
     read_frames(r, coroutine_of(r, loop, task), t);
+    if (t->count > 0)
+        read_hearers(r, t);
     return t->count > 0;
 }
 

@@ -9,10 +9,13 @@
 #include "python/pyframes.h"
 
 #define PY_TASK_FRAMES 16
+#define PY_TASK_HEARERS 12
 
 struct py_task {
     uintptr_t task, waits_for; /* waits_for: a future, which may be a task; 0: not known */
-    bool gathers;              /* that is one that asyncio.gather has made */
+    /* What is called when it ends knows these: among them who waits for it, or for several. */
+    uintptr_t hearers[PY_TASK_HEARERS];
+    size_t hearer_count;
     struct py_frame frames[PY_TASK_FRAMES]; /* of its coroutines, the outermost first */
     size_t count;
 };

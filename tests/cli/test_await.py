@@ -98,3 +98,31 @@ def test_many_tasks_share_the_time_of_their_loop(polled):
     whole = sum(waits.values())
     assert waits["serve"] > whole / 4 and waits["client"] > whole / 4
     assert waits.get("loop", 0) < whole / 10, waits
+
+
+TOGETHER = """\
+import asyncio
+async def timed(seconds):
+    await asyncio.wait_for(asyncio.sleep(seconds), 9)  # timed
+async def nap(seconds):
+    await asyncio.sleep(seconds)  # nap
+async def main():
+    tasks = [asyncio.ensure_future(timed(0.4)) for _ in range(3)]
+    tasks[0].add_done_callback(lambda task: None)
+    await asyncio.wait(tasks)  # wait
+    await asyncio.gather(asyncio.gather(timed(0.4), timed(0.4)), asyncio.gather(nap(0.4), nap(0.4)))  # gather
+    if hasattr(asyncio, "TaskGroup"):
+        async with asyncio.TaskGroup() as group:  # group
+            group.create_task(nap(0.4))
+            group.create_task(nap(0.4))
+asyncio.run(main())  # loop
+"""
+
+
+@pytest.mark.parametrize("python", read_pythons(), ids=name_of)
+def test_who_awaits_several_leaves_the_time_to_them(polled, python):
+    """Also where the inner task has no line of the program, as in wait_for up to 3.11."""
+    waits = polled(python, TOGETHER)
+    whole = sum(waits.values())
+    assert waits["timed"] > whole * 0.4 and waits["nap"] > whole * 0.15, waits
+    assert sum(waits.get(line, 0) for line in ("wait", "gather", "group", "loop")) < whole / 10, waits

@@ -132,6 +132,19 @@ static void saw(void)
     }
 }
 
+/* A vector that is filled evenly: each time that it is full it moves to one of twice the size. */
+static void moves(void)
+{
+    uint64_t bytes = 1000;
+
+    for (double at = 0.9; at < 60; at *= 2, bytes *= 2) {
+        put(TRACE_ALLOC, (uint64_t)(at * SECOND),
+            HELP_FIELDS(10, bytes * 64, bytes, 1, TRACE_BY_MALLOC, SURE));
+        if (bytes > 1000)
+            put(TRACE_FREE, (uint64_t)(at * SECOND) + 1000, HELP_FIELDS(10, bytes * 32, 0, 1));
+    }
+}
+
 static void churn(void)
 {
     for (uint64_t i = 0; i < 1200; i++) {
@@ -251,6 +264,7 @@ static void test_what_too_few_points_say(void)
     CHECK_EQ(judge(two_bursts).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(two_at_once).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(root_cut_short).trend, LEAK_UNCLEAR);
+    CHECK_EQ(judge(moves).trend, LEAK_UNCLEAR);
 }
 
 int main(void)

@@ -43,6 +43,10 @@ static void test_containers_and_libraries(void)
     CHECK(is("std::vector<int, std::allocator<int> >::reserve(unsigned long)", "/app/prog"));
     CHECK(is("void std::vector<int>::_M_realloc_insert<int>(int&&)", "/app/prog"));
     CHECK(is("<alloc::vec::Vec<T> as core::clone::Clone>::clone", "/app/prog"));
+    CHECK(is("<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "/app/prog"));
+    CHECK(is("<&mut alloc::string::String as core::fmt::Write>::write_str", "/app/prog"));
+    CHECK(!is("<app::Thing as core::fmt::Display>::fmt", "/app/prog"));
+    CHECK(!is("<app::Thing as app::Load>::load", "/app/prog"));
     CHECK(is("_PyBytes_FromSize", "/usr/bin/python3.11"));
     CHECK(is("PyObject_Call", "/usr/lib/libpython3.12.so.1.0"));
     CHECK(is("fopen", "/usr/lib/x86_64-linux-gnu/libc.so.6"));
@@ -51,6 +55,41 @@ static void test_containers_and_libraries(void)
     CHECK(!is("Parser::parse(std::vector<int> const&)", "/app/prog"));
     CHECK(!is("main", "/app/python-like"));
     CHECK(!plumbing_is(&(struct table_frame){.flags = TABLE_FRAME_PYTHON, .module = NULL}));
+}
+
+static bool is_in(const char *file)
+{
+    return plumbing_is(
+        &(struct table_frame){.function = "spec_extend", .module = "/app/prog", .file = file});
+}
+
+static void test_sources_of_compilers(void)
+{
+    CHECK(is_in("/rustc/59807616e1fa/library/alloc/src/vec/mod.rs"));
+    CHECK(is_in("/home/me/.rustup/lib/rustlib/src/rust/library/core/src/fmt/mod.rs"));
+    CHECK(is_in("/rust/deps/hashbrown-0.16.1/src/raw/mod.rs"));
+    CHECK(is_in("/usr/include/c++/12/bits/stl_vector.h"));
+    CHECK(!is_in("/home/me/app/library/core/src/lib.rs"));
+    CHECK(!is_in("/home/me/app/vec.rs"));
+    CHECK(!is_in(NULL));
+}
+
+static bool allocates(const char *function, const char *file, const char *module)
+{
+    return plumbing_is_interpreters_allocator(
+        &(struct table_frame){.function = function, .file = file, .module = module});
+}
+
+static void test_the_interpreters_own_memory(void)
+{
+    const char *python = "/usr/lib/libpython3.13.so.1.0";
+
+    CHECK(allocates("_PyObject_MallocWithType", "pycore_object_alloc.h", python));
+    CHECK(allocates("_PyType_AllocNoTrack", "/src/Objects/typeobject.c", python));
+    CHECK(allocates("arena_map_get", "/src/Objects/obmalloc.c", python));
+    CHECK(!allocates("subtype_dealloc", "/src/Objects/typeobject.c", python));
+    CHECK(!allocates("new_keys_object", "/src/Objects/dictobject.c", python));
+    CHECK(!allocates("load_allocations", "/app/main.c", "/app/prog"));
 }
 
 static void test_machinery_of_a_stack(void)
@@ -86,6 +125,8 @@ int main(void)
     static const struct check_test tests[] = {
         {"names of allocators", test_allocators},
         {"containers, interpreters and libraries", test_containers_and_libraries},
+        {"sources that come with compilers", test_sources_of_compilers},
+        {"the interpreter's own memory", test_the_interpreters_own_memory},
         {"the machinery of a stack", test_machinery_of_a_stack},
     };
 
