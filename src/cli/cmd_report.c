@@ -4,6 +4,7 @@
 #include "base/near.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/dtypes.h"
 #include "cli/narrow.h"
 #include "cli/output.h"
 #include "cli/report_help.h"
@@ -28,6 +29,7 @@ static struct narrow narrow;
 static bool inverted, native, per_step;
 static const char *by;
 static uint64_t fits_in;
+static struct selection_types types;
 static struct scope_rules scope;
 static struct patterns only, exclude;
 
@@ -241,7 +243,8 @@ static int answer_request(struct request *q, struct err *err)
                           .scope = &scope,
                           .by = rows_of(),
                           .per_step = per_step,
-                          .fits_in = fits_in};
+                          .fits_in = fits_in,
+                          .types = &types};
     struct trace *t;
     struct recorded recorded;
     bool first_screen;
@@ -316,6 +319,9 @@ static const struct option options[] = {
      "op phase module line node kind"},
     {0, "fits-in", "SIZE", &fits_in, parse_fits_in,
      "what-if: what to do until all tensors fit into SIZE", NULL, NULL},
+    {0, "dtype", "KIND=PERCENT...", &types, dtypes_parse,
+     "what-if: tensors of KIND in another type, of PERCENT\nof their bytes (several times)", NULL,
+     NULL},
     {0, "temporary", "N", &narrow.temporary, NULL,
      "A block is temporary if its thread made fewer than\nN allocations before its free (1 to 15; default:\n1, all that a sampled recording knows)",
      NULL, NULL},

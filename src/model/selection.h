@@ -3,6 +3,7 @@
 #define MODEL_SELECTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct born;
@@ -30,6 +31,16 @@ struct selection_finer { /* to_ns 0: nothing */
     uint64_t from_ns, to_ns;
 };
 
+#define SELECTION_TYPES_MOST 16
+
+struct selection_types { /* `what-if`: tensors of a kind in another type */
+    struct selection_type {
+        int kind;              /* enum tensor_kind */
+        unsigned int permille; /* of their bytes */
+    } list[SELECTION_TYPES_MOST];
+    size_t count;
+};
+
 /* How a question is narrowed; zeroed: the whole trace and each question's own defaults. */
 struct selection {
     uint64_t space;                     /* whose memory: see space_lens.h; 0: the host's */
@@ -50,7 +61,8 @@ struct selection {
     bool per_step;             /* `leaks`: what grows from step to step */
     uint64_t rows;             /* rows of a list, at most; 0: the question's own limit */
     enum selection_by by;
-    uint64_t fits_in;                /* `what-if`: bytes; 0: not asked for */
+    uint64_t fits_in;                    /* `what-if`: bytes; 0: not asked for */
+    const struct selection_types *types; /* `what-if`: besides those that suit; NULL: none */
     const struct scope_rules *scope; /* `lines` and its kin: whose files; NULL: the program's own */
     struct selection_finer finer;    /* `page`: a stretch that is told finer than the rest */
 };

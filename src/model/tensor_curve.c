@@ -16,19 +16,50 @@ static int by_time(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Those of births come in order where one process has them all. */
+static void sort(struct tensor_edge *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (by_time(&list[i - 1], &list[i]) > 0) {
+            memory_sort(list, count, sizeof(*list), by_time);
+            return;
+        }
+}
+
+static void merge(struct tensor_edge *to, const struct tensor_edge *births, size_t birth_count,
+                  const struct tensor_edge *deaths, size_t death_count)
+{
+    const struct tensor_edge *births_end = births + birth_count, *deaths_end = deaths + death_count;
+
+    while (births < births_end && deaths < deaths_end)
+        *to++ = by_time(deaths, births) < 0 ? *deaths++ : *births++;
+    while (births < births_end)
+        *to++ = *births++;
+    while (deaths < deaths_end)
+        *to++ = *deaths++;
+}
+
 static void list_edges(struct tensor_curve *c, const struct tensors *t)
 {
-    c->edges = memory_zeroed((2 * t->count + 1) * sizeof(*c->edges));
+    struct tensor_edge *births = memory_resize(NULL, (t->count + 1) * sizeof(*births));
+    struct tensor_edge *deaths = memory_resize(NULL, (t->count + 1) * sizeof(*deaths));
+    size_t death_count = 0;
+
     for (size_t i = 0; i < t->count; i++) {
         const struct tensor *x = &t->list[i];
 
-        c->edges[c->count++] = (struct tensor_edge){x->born_ns, x->born_no, (uint32_t)i, x->place,
-                                                    false};
+        births[i] = (struct tensor_edge){x->born_ns, x->born_no, (uint32_t)i, x->place, false};
         if (x->died_ns != UINT64_MAX)
-            c->edges[c->count++] = (struct tensor_edge){x->died_ns, x->died_no, (uint32_t)i,
-                                                        x->place, true};
+            deaths[death_count++] = (struct tensor_edge){x->died_ns, x->died_no, (uint32_t)i,
+                                                         x->place, true};
     }
-    memory_sort(c->edges, c->count, sizeof(*c->edges), by_time);
+    sort(births, t->count);
+    sort(deaths, death_count);
+    c->count = t->count + death_count;
+    c->edges = memory_resize(NULL, (c->count + 1) * sizeof(*c->edges));
+    merge(c->edges, births, t->count, deaths, death_count);
+    free(births);
+    free(deaths);
 }
 
 static void find_births(struct tensor_curve *c, const struct tensors *t)

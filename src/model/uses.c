@@ -5,7 +5,6 @@
 #include "model/allowed.h"
 #include "model/heap_pass.h"
 
-#include <search.h>
 #include <stdlib.h>
 
 #define USES_MOST ((size_t)1 << 24)
@@ -20,58 +19,18 @@ struct use_region {
 
 /* ---- the blocks that live, by address ---- */
 
-struct span {
-    uint64_t start, end;
-    uint32_t place, tensor;
-};
-
-/* Those that overlap are the same: so what holds an address is found by it. */
-static int by_address(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-
-    if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
-    return x->end <= y->start ? -1 : x->start >= y->end;
-}
-
-static struct span span_of(const struct tensor *x, uint32_t at)
-{
-    return (struct span){x->address, x->address + (x->bytes ? x->bytes : 1), x->place, at};
-}
-
-static struct span *find(const struct uses *u, const struct span *s)
-{
-    struct span *const *node = tfind(s, &u->live, by_address);
-
-    return node ? *node : NULL;
-}
-
-static void drop(struct uses *u, struct span *s)
-{
-    tdelete(s, &u->live, by_address);
-    free(s);
-}
-
 static void follow(void *context, uint32_t at, bool died)
 {
     struct uses *u = context;
-    struct span span = span_of(&u->tensors->list[at], at), *known;
+    const struct tensor *x = &u->tensors->list[at];
+    struct span span = {x->address, x->address + (x->bytes ? x->bytes : 1), x->place, at};
 
-    if (!span.start || span.end < span.start || u->tensors->list[at].sample)
+    if (!span.start || span.end < span.start || x->sample)
         return;
-    if (died) {
-        known = find(u, &span);
-        if (known && known->tensor == at)
-            drop(u, known);
-        return;
-    }
-    while ((known = find(u, &span))) /* whose end was not seen */
-        drop(u, known);
-    known = memory_zeroed(sizeof(*known));
-    *known = span;
-    if (!tsearch(known, &u->live, by_address))
-        memory_give_up();
+    if (died)
+        spans_remove(&u->live, span);
+    else
+        spans_add(&u->live, span);
 }
 
 /* ---- where a process stands ---- */
@@ -193,12 +152,11 @@ static bool find_block(const struct uses *u, const struct trace_event *ev, uint3
                        uint32_t *tensor)
 {
     const struct trace_access *a = &ev->access;
-    const struct span at = {.start = a->address, .end = a->address + 1, .place = place};
     const struct tensor *exact = is_spaced(ev) ? tensors_at(u->tensors, place, a->address) : NULL;
-    const struct span *known = is_spaced(ev) ? NULL : find(u, &at);
+    const struct span *known = is_spaced(ev) ? NULL : spans_find(&u->live, place, a->address);
 
     if (known)
-        *tensor = known->tensor;
+        *tensor = known->block;
     else if (exact)
         *tensor = (uint32_t)(exact - u->tensors->list);
     return known || exact;
@@ -256,11 +214,9 @@ void uses_take(void *uses, const struct trace_event *ev)
 
 /* ---- the whole ---- */
 
-void uses_want(struct uses *u, struct tensors *t, struct heap *h, struct op_stacks *s)
+void uses_want(struct uses *u, struct tensors *t)
 {
     *u = (struct uses){.tensors = t};
-    tensors_want(t, h, s);
-    t->all = true;
     t->told = follow;
     t->context = u;
 }
@@ -282,7 +238,7 @@ bool uses_inner(const struct uses *u, size_t tensor)
 
 void uses_free(struct uses *u)
 {
-    tdestroy(u->live, free);
+    spans_free(&u->live);
     free(u->list);
     free(u->of);
     free(u->windows);

@@ -9,6 +9,7 @@
 #ifndef MODEL_USES_H
 #define MODEL_USES_H
 
+#include "model/block_spans.h"
 #include "model/tensors.h"
 
 struct use_point { /* as in tensor_curve_at */
@@ -40,16 +41,16 @@ struct uses { /* zeroed: empty */
     size_t of_room;
     struct use_window *windows; /* in the order in which they began */
     size_t window_count, window_room;
-    void *live;      /* a tree of the blocks that have an address; see tsearch(3) */
-    uint64_t told;   /* accesses, */
-    uint64_t missed; /* and those of them to memory that is not known */
+    struct spans live; /* the blocks that have an address */
+    uint64_t told;     /* accesses, */
+    uint64_t missed;   /* and those of them to memory that is not known */
     uint64_t left_out;
     struct use_region *regions; /* that are open */
     size_t region_count, region_room;
 };
 
-/* The heap's events are taken again, and every block of it is followed, as `t`. */
-void uses_want(struct uses *u, struct tensors *t, struct heap *h, struct op_stacks *s);
+/* Of these blocks, which the heap tells of again: see tensors_want. */
+void uses_want(struct uses *u, struct tensors *t);
 /* Every record of the second pass, after the heap took it. */
 void uses_take(void *uses, const struct trace_event *ev);
 /* Of a block, the first; NULL: none is known. And the one after it. */

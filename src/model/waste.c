@@ -98,7 +98,7 @@ static void add_stretch(struct wastes *w, struct waste x, size_t from, size_t to
     x.by_uses = true;
     x.from = s.from;
     x.to = s.to;
-    if (x.from < x.to && (x.kind != WASTE_IDLE || has_peak(w, s)))
+    if (x.from < x.to && (x.kind != WASTE_IDLE || w->everywhere || has_peak(w, s)))
         add(w, x);
 }
 
@@ -146,7 +146,7 @@ static void judge_unused(struct wastes *w, uint32_t i)
 
     if (whole)
         add(w, (struct waste){WASTE_UNUSED, true, i, life.from, life.to, 0, 0});
-    else if (has_peak(w, known))
+    else if (w->everywhere ? known.from < known.to : has_peak(w, known))
         add(w, (struct waste){WASTE_IDLE, true, i, known.from, known.to, 0, 0});
 }
 
@@ -190,6 +190,11 @@ static void find_again(struct wastes *w)
 }
 
 /* ---- the whole ---- */
+
+bool wastes_know(const struct wastes *w, uint32_t tensor)
+{
+    return w->uses && (uses_first(w->uses, tensor) || has_window(w, &w->tensors->list[tensor]));
+}
 
 static void judge(struct wastes *w, uint32_t i)
 {

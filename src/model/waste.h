@@ -42,12 +42,17 @@ struct wastes { /* zeroed: empty */
     const struct tensor_curve *curve;
     const struct moments *moments;
     struct tensor ***of; /* see tensors_by_process */
+    bool everywhere;     /* idle ones also where the peak is not */
     struct waste *list;
     size_t count, room;
 };
 
-/* Fill the list; its other fields are set, and the kinds of tensors are judged. */
+/* Fill the list, of each block together, those that are `again` at its end; its other fields are set, and the kinds of
+ * tensors are judged.
+ */
 void wastes_find(struct wastes *w);
+/* Are the uses of a block known? */
+bool wastes_know(const struct wastes *w, uint32_t tensor);
 void wastes_free(struct wastes *w);
 
 const char *waste_kind_text(enum waste_kind kind);

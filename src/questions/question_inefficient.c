@@ -2,15 +2,13 @@
 #include "base/count.h"
 #include "base/memory.h"
 #include "model/waste.h"
+#include "questions/access_answer.h"
 #include "questions/heap_cells.h"
 #include "questions/tensor_answer.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS 30
-#define WHY "tidemark: --accesses: " /* how a mark begins that says why (inject/torch_start.py) */
 #define TRIED_MOST 256 /* groups whose new peak is looked for: those that hold most at the peak */
 
 enum { FALL, PERCENT, PATTERN, BLOCKS, BYTES, AT_PEAK, OP, BEFORE, AFTER, SITE, BASIS, STACK };
@@ -39,10 +37,7 @@ struct group { /* of one pattern and stack */
 
 struct asking {
     struct tensor_state tensors;
-    struct uses uses;
-    bool told;                 /* of accesses */
-    const char *why;           /* why not, as the recorded program says; NULL: it says nothing */
-    const struct names *names; /* while records are read */
+    struct access_state accesses;
     struct tensor_curve curve;
     struct wastes wastes;
     struct group *groups;
@@ -177,34 +172,13 @@ static void put_rows(struct asked *q, struct asking *s)
             left--;
         }
     if (!t->rows)
-        t->note = s->told ? "Nothing was held that nobody needed, as far as accesses tell."
-                          : "Nothing is wasted that stacks alone would prove.";
+        t->note = s->accesses.told ? "Nothing was held that nobody needed, as far as accesses tell."
+                                   : "Nothing is wasted that stacks alone would prove.";
     else
         t->note = "Each by itself, with all else as it is.";
 }
 
 /* ---- facts ---- */
-
-static const char *note_of(const struct asked *q, const struct asking *s)
-{
-    if (!s->told && s->why)
-        return arena_printf(q->answer->arena,
-                            "No access was told, though --accesses asked for it: %s.", s->why);
-    if (!s->told)
-        return "The trace has no accesses: only what stacks prove is told. 'tidemark record "
-               "--accesses' tells those of PyTorch and OpenCL, tidemark_access() of "
-               "include/tidemark.h those of any program.";
-    if (s->uses.told && s->uses.missed == s->uses.told)
-        return "No access is to a block whose address is known: record with --exact=4K, as a "
-               "recording with --exact alone keeps no addresses, and samples stand for several.";
-    if (s->uses.left_out)
-        return arena_printf(q->answer->arena,
-                            "%" PRIu64 " accesses do not count: there are too many of them.",
-                            s->uses.left_out);
-    if (s->why)
-        return arena_printf(q->answer->arena, "Accesses were %s.", s->why);
-    return NULL;
-}
 
 /* Blocks of which some of their life was wasted, but not at the peak. */
 static uint64_t without_effect(const struct asking *s)
@@ -220,17 +194,19 @@ static void put_facts(struct asked *q, struct asking *s, struct table *facts)
 {
     struct answer *a = q->answer;
     const struct heap *h = &q->recorded->heap;
-    const char *note = note_of(q, s);
+    const char *note = access_note(q, &s->accesses);
 
-    if (s->told) /* as every question has it: that of the curve has the scatter of samples in it */
+    if (s->accesses
+            .told) /* as every question has it: that of the curve has the scatter of samples in it */
         heap_cell_bytes(table_fact(a, facts, "peak", UNIT_BYTES), &h->peak);
     else
         cell_number(table_fact(a, facts, "tensors_peak", UNIT_BYTES), s->peak);
     cell_number(table_fact(a, facts, "time", UNIT_NS), s->curve.edges[s->curve.peak_at].time_ns);
     cell_text(table_fact(a, facts, "basis", UNIT_TEXT), heap_basis(h, &h->sums.allocated));
-    if (s->told) {
-        cell_number(table_fact(a, facts, "accesses", UNIT_COUNT), s->uses.told);
-        cell_number(table_fact(a, facts, "accesses_elsewhere", UNIT_COUNT), s->uses.missed);
+    if (s->accesses.told) {
+        cell_number(table_fact(a, facts, "accesses", UNIT_COUNT), s->accesses.uses.told);
+        cell_number(table_fact(a, facts, "accesses_elsewhere", UNIT_COUNT),
+                    s->accesses.uses.missed);
     }
     cell_number(table_fact(a, facts, "without_effect", UNIT_COUNT), without_effect(s));
     if (note)
@@ -239,37 +215,19 @@ static void put_facts(struct asked *q, struct asking *s, struct table *facts)
 
 /* ---- the question ---- */
 
-static void note_access(void *context, const struct trace_event *ev)
-{
-    struct asking *s = context;
-
-    s->told |= ev->kind == TRACE_ACCESS;
-    if (ev->kind == TRACE_MARK && ev->mark.mark_kind == TRACE_MARK_MOMENT) {
-        const char *name = names_get(s->names, ev->mark.name);
-
-        if (name && strncmp(name, WHY, strlen(WHY)) == 0)
-            s->why = name + strlen(WHY);
-    }
-}
-
 static void begin(struct asked *q)
 {
-    ((struct asking *)q->state)->names = &q->recorded->names;
-    recorded_take_first(q->recorded, note_access, q->state);
+    access_begin(q, &((struct asking *)q->state)->accesses);
 }
 
+/* With accesses all blocks are judged: they are told of any. */
 static void again(struct asked *q)
 {
     struct asking *s = q->state;
-    struct recorded *r = q->recorded;
 
-    if (!s->told || !r->heap.any) {
-        tensor_want(q, &s->tensors);
-        return;
-    }
-    op_stacks_start(&s->tensors.stacks, &r->frames, &r->arena);
-    uses_want(&s->uses, &s->tensors.tensors, &r->heap, &s->tensors.stacks);
-    recorded_take_again(r, uses_take, &s->uses, UINT64_MAX);
+    tensor_want(q, &s->tensors);
+    s->tensors.tensors.all = s->accesses.told;
+    access_want(q, &s->accesses, &s->tensors.tensors);
 }
 
 static void answer_it(struct asked *q, struct asking *s, struct table *facts)
@@ -279,7 +237,7 @@ static void answer_it(struct asked *q, struct asking *s, struct table *facts)
     tensor_curve_start(&s->curve, t, q->options->from_ns, q->options->to_ns);
     s->peak = s->curve.peak;
     s->wastes = (struct wastes){.tensors = t,
-                                .uses = s->told ? &s->uses : NULL,
+                                .uses = s->accesses.told ? &s->accesses.uses : NULL,
                                 .curve = &s->curve,
                                 .moments = &q->recorded->moments,
                                 .of = tensors_by_process(t, q->answer->arena)};
@@ -306,7 +264,7 @@ static int run(struct asked *q, struct err *err)
     (void)err;
     if (tensor_begin(q, &s->tensors, facts))
         answer_it(q, s, facts);
-    uses_free(&s->uses);
+    uses_free(&s->accesses.uses);
     tensor_end(&s->tensors);
     return 0;
 }

@@ -1,21 +1,16 @@
-/* question_what_if - by how much the peak of all tensors would fall if some were smaller, freed earlier,
- * computed again or kept elsewhere; and which of that, together, fits into a given size.
+/* question_what_if - by how much the peak of all tensors would fall if some were allocated later, freed earlier,
+ * smaller, computed again or kept elsewhere; and which of that, together, fits into a given size.
  */
 #include "base/count.h"
-#include "base/hash.h"
-#include "base/memory.h"
 #include "base/text.h"
-#include "model/tensor_curve.h"
+#include "model/what_if_plan.h"
+#include "questions/access_answer.h"
 #include "questions/heap_cells.h"
 #include "questions/tensor_answer.h"
 
-#include <stdlib.h>
-
 #define ROWS 20
-#define MODULES_MOST 64  /* whose activations are tried one by one */
-#define TOGETHER_MOST 16 /* ideas that are taken one after the other */
 
-enum { FALL, PERCENT, PEAK_THEN, AT_PEAK, IDEA, KIND, MODULE, BASIS };
+enum { FALL, PERCENT, PEAK_THEN, AT_PEAK, IDEA, KIND, MODULE, LINE, BASIS };
 
 static const struct table_column columns[] = {
     [FALL] = {"fall", UNIT_BYTES},
@@ -25,332 +20,251 @@ static const struct table_column columns[] = {
     [IDEA] = {"idea", UNIT_TEXT},
     [KIND] = {"kind", UNIT_TEXT},
     [MODULE] = {"module", UNIT_TEXT},
+    [LINE] = {"line", UNIT_TEXT, .detail = true},
     [BASIS] = {"basis", UNIT_TEXT, .detail = true},
 };
 
-enum how { HALF, AGAIN, FREED_EARLIER, ELSEWHERE };
-
-static const struct {
-    const char *text, *basis;
-} ideas[] = {
-    [HALF] = {"in half the bytes", "exact, if all of them are"},
-    [AGAIN] = {"computed again for gradients", "at most: without what computing them takes"},
-    [FREED_EARLIER] = {"freed after the optimizer's step", "exact"},
-    [ELSEWHERE] = {"elsewhere between steps", "at most: without what moving them takes"},
+struct state {
+    struct tensor_state tensors; /* the first: see tensor_want */
+    struct access_state accesses;
+    struct what_if what_if;
+    struct what_if_plan plan;
 };
 
-struct idea {
-    enum how how;
-    enum tensor_kind kind;
-    const char *module; /* of activations; NULL: all, */
-    bool one_module;    /* unless it is of this one alone */
-    uint64_t at_peak, peak, fall;
-};
+/* ---- words ---- */
 
-struct trying {
-    struct asked *asked;
-    const struct tensors *tensors;
-    struct tensor_curve curve;
-    struct tensor ***of; /* by place of the process - 1: its tensors, by number */
-    size_t processes;
-    struct idea *list;
-    size_t count, room;
-    uint64_t peak; /* of all, as it is */
-};
-
-/* ---- shorter lives ---- */
-
-static size_t edge_of(const struct trying *t, const struct tensor *x, uint32_t number)
+static const char *smaller_text(struct asked *q, unsigned int permille)
 {
-    return tensor_curve_birth(&t->curve, t->tensors, x->place, number);
+    if (permille == 500)
+        return "in half the bytes";
+    if (permille == 250)
+        return "in a quarter of the bytes";
+    return arena_printf(q->answer->arena, "in %g %% of the bytes", permille / 10.0);
 }
 
-static enum op_phase phase_of(const struct trying *t, const struct tensor *x, uint32_t number)
+static const char *idea_text(struct asked *q, const struct what_if_idea *idea)
 {
-    return t->of[x->place - 1][number]->from->phase;
-}
-
-static void shorten(struct trying *t, size_t i, size_t from, size_t to)
-{
-    const struct tensor_curve *c = &t->curve;
-
-    from = from > c->born[i] ? from : c->born[i];
-    to = to < c->died[i] ? to : c->died[i];
-    tensor_curve_try(&t->curve, from, to, t->tensors->list[i].bytes);
-}
-
-/* From the end of the optimizer's step that follows: where it allocates nothing, none is seen. */
-static void free_earlier(struct trying *t, size_t i)
-{
-    const struct tensor *x = &t->tensors->list[i];
-    uint32_t count = t->tensors->born[x->place - 1];
-
-    if (x->left < count && phase_of(t, x, x->left) == OP_PHASE_OPTIMIZER)
-        shorten(t, i, edge_of(t, x, t->of[x->place - 1][x->left]->left), t->curve.count);
-}
-
-/* What optimizers keep is there while its process is in one: from its first birth there to the first
- * in another phase.
- */
-static void keep_elsewhere(struct trying *t)
-{
-    const struct tensor_curve *c = &t->curve;
-    uint64_t *state = memory_zeroed((t->processes + 1) * sizeof(*state)), away = 0;
-    bool *inside = memory_zeroed((t->processes + 1) * sizeof(*inside));
-
-    for (size_t i = 0; i < c->count; i++) {
-        const struct tensor_edge *e = &c->edges[i];
-        const struct tensor *x = &t->tensors->list[e->tensor];
-
-        away -= inside[e->place] ? 0 : state[e->place];
-        if (!e->death)
-            inside[e->place] = x->from->phase == OP_PHASE_OPTIMIZER;
-        if (x->kind == TENSOR_OPTIMIZER)
-            state[e->place] += e->death ? 0 - x->bytes : x->bytes;
-        away += inside[e->place] ? 0 : state[e->place];
-        tensor_curve_try(&t->curve, i, i + 1, away);
-    }
-    free(state);
-    free(inside);
-}
-
-static void try_one(struct trying *t, const struct idea *idea, size_t i)
-{
-    const struct tensor *x = &t->tensors->list[i];
-
     switch (idea->how) {
-    case HALF:
-        tensor_curve_try(&t->curve, t->curve.born[i], t->curve.died[i], x->bytes / 2);
-        break;
-    case AGAIN: /* it is used at the next birth, and again before its death */
-        if (t->curve.died[i] < t->curve.count)
-            shorten(t, i, edge_of(t, x, x->number + 1) + 1, t->curve.died[i] - 1);
-        break;
-    case FREED_EARLIER:
-        free_earlier(t, i);
-        break;
-    case ELSEWHERE: /* of all together */
-        break;
+    case WHAT_IF_FIRST_USE:
+        return "allocated at first use";
+    case WHAT_IF_LAST_USE:
+        return "freed at last use";
+    case WHAT_IF_AFTER_STEP:
+        return "freed after the optimizer's step";
+    case WHAT_IF_SMALLER:
+        return smaller_text(q, idea->permille);
+    case WHAT_IF_AGAIN:
+        return "computed again for gradients";
+    default:
+        return idea->kind == TENSOR_OPTIMIZER && !((struct state *)q->state)->what_if.uses
+                 ? "elsewhere between steps"
+                 : "elsewhere while not in use";
     }
 }
 
-static bool is_of(const struct idea *idea, const struct tensor *x)
+/* What a fall is: without all accesses more may be possible; what it costs is not in it. */
+static const char *basis_text(const struct state *s, const struct what_if_idea *idea)
 {
-    return x->kind == idea->kind && (!idea->one_module || x->from->modules == idea->module);
-}
-
-static uint64_t try_all(struct trying *t, const struct idea *idea, bool keep)
-{
-    if (idea->how == ELSEWHERE)
-        keep_elsewhere(t);
-    for (size_t i = 0; i < t->tensors->count; i++)
-        if (is_of(idea, &t->tensors->list[i]))
-            try_one(t, idea, i);
-    return tensor_curve_peak(&t->curve, keep);
-}
-
-/* ---- ideas ---- */
-
-static bool lives_at_peak(const struct trying *t, size_t i)
-{
-    return t->curve.born[i] <= t->curve.peak_at && t->curve.died[i] > t->curve.peak_at;
-}
-
-static void add(struct trying *t, struct idea idea)
-{
-    for (size_t i = 0; i < t->tensors->count; i++)
-        if (is_of(&idea, &t->tensors->list[i]) && lives_at_peak(t, i))
-            idea.at_peak += t->tensors->list[i].bytes;
-    idea.peak = try_all(t, &idea, false);
-    idea.fall = t->peak > idea.peak ? t->peak - idea.peak : 0;
-    if (!idea.fall)
-        return;
-    memory_fit(t->list, t->room, t->count + 1);
-    t->list[t->count++] = idea;
-}
-
-struct module {
-    const char *name;
-    uint64_t bytes;
-};
-
-static int by_bytes(const void *a, const void *b)
-{
-    const struct module *x = a, *y = b;
-
-    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
-}
-
-/* The modules that hold most activations at the peak. */
-static void add_modules(struct trying *t)
-{
-    struct module *list = NULL;
-    size_t count = 0, room = 0;
-    struct intmap places = {0};
-
-    for (size_t i = 0; i < t->tensors->count; i++) {
-        const struct tensor *x = &t->tensors->list[i];
-        uint64_t at;
-
-        if (x->kind != TENSOR_ACTIVATION || !lives_at_peak(t, i))
-            continue;
-        if (!intmap_get(&places, (uintptr_t)x->from->modules, &at)) {
-            memory_fit(list, room, count + 1);
-            list[count] = (struct module){x->from->modules, 0};
-            intmap_put(&places, (uintptr_t)x->from->modules, at = count++);
-        }
-        memory_is_there(list);
-        list[at].bytes += x->bytes;
+    switch (idea->how) {
+    case WHAT_IF_FIRST_USE:
+    case WHAT_IF_LAST_USE:
+        return s->what_if.unjudged ? "at least: by the accesses that were told"
+                                   : "exact, by accesses";
+    case WHAT_IF_AFTER_STEP:
+        return "exact, by phases";
+    case WHAT_IF_SMALLER:
+        return idea->permille < 500 ? "at most: without scales, and if they are float32 now"
+                                    : "exact, if they are float32 now";
+    case WHAT_IF_AGAIN:
+        return "at most: without what computing them takes";
+    default:
+        return "at most: without what moving them takes";
     }
-    memory_sort(list, count, sizeof(*list), by_bytes);
-    for (size_t i = 0; i < count && i < MODULES_MOST; i++)
-        add(t, (struct idea){.how = AGAIN,
-                             .kind = TENSOR_ACTIVATION,
-                             .module = list[i].name,
-                             .one_module = true});
-    free(list);
-    intmap_free(&places);
 }
 
-static void add_ideas(struct trying *t)
+static bool is_bound(const struct what_if_idea *idea)
 {
-    for (int kind = TENSOR_PARAMETER; kind <= TENSOR_CACHE; kind++)
-        add(t, (struct idea){.how = HALF, .kind = (enum tensor_kind)kind});
-    add(t, (struct idea){.how = AGAIN, .kind = TENSOR_ACTIVATION});
-    add(t, (struct idea){.how = FREED_EARLIER, .kind = TENSOR_GRADIENT});
-    add(t, (struct idea){.how = ELSEWHERE, .kind = TENSOR_OPTIMIZER});
-    add_modules(t);
+    return idea->how == WHAT_IF_AGAIN || idea->how == WHAT_IF_AWAY ||
+           (idea->how == WHAT_IF_SMALLER && idea->permille < 500);
 }
 
-static int by_fall(const void *a, const void *b)
+static const char *module_text(const struct state *s, const struct what_if_idea *idea)
 {
-    const struct idea *x = a, *y = b;
+    const char *text = idea->module ? s->what_if.modules.list[idea->module - 1] : NULL;
 
-    if (x->fall != y->fall)
-        return x->fall > y->fall ? -1 : 1;
-    if (x->how != y->how)
-        return x->how < y->how ? -1 : 1;
-    return x->kind < y->kind ? -1 : x->kind > y->kind;
+    return !idea->module ? NULL : text ? text : "(outside of modules)";
+}
+
+static const char *line_text(struct asked *q, const struct what_if_idea *idea)
+{
+    const struct state *s = q->state;
+
+    if (!idea->line)
+        return NULL;
+    return table_frame_text(q->answer->arena, &s->what_if.lines.from[idea->line - 1]->site);
+}
+
+/* "activations of Net/Block computed again for gradients" */
+static const char *doing_text(struct asked *q, const struct what_if_idea *idea)
+{
+    const char *of = idea->module ? module_text(q->state, idea) : line_text(q, idea);
+
+    return arena_printf(q->answer->arena, "%s%s%s %s", tensor_kind_text(idea->kind),
+                        of ? " of " : "", of ? of : "", idea_text(q, idea));
+}
+
+/* "a, b and c" */
+static const char *plan_text(struct asked *q, const struct what_if_plan *p)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < p->together_count; i++)
+        text = arena_printf(q->answer->arena, "%s%s%s", text,
+                            !i                           ? ""
+                            : i + 1 == p->together_count ? " and "
+                                                         : ", ",
+                            doing_text(q, &p->together[i]));
+    return text;
+}
+
+/* One sentence that says what to do. */
+static const char *verdict(struct asked *q, const struct what_if_plan *p)
+{
+    char size[TEXT_SIZE], peak[TEXT_SIZE];
+    uint64_t limit = q->options->fits_in;
+    const char *least = "";
+
+    for (size_t i = 0; i < p->together_count; i++)
+        least = is_bound(&p->together[i]) ? " at the least" : least;
+    text_size(size, limit);
+    text_size(peak, p->peak);
+    if (!p->together_count && p->peak <= limit)
+        return arena_printf(q->answer->arena, "The tensors fit into %s as they are: %s.", size,
+                            peak);
+    if (p->peak <= limit)
+        return arena_printf(q->answer->arena, "The tensors fit into %s with %s: %s%s.", size,
+                            plan_text(q, p), peak, least);
+    if (!p->together_count)
+        return arena_printf(
+            q->answer->arena,
+            "The tensors do not fit into %s, and nothing that is known lowers their "
+            "peak: %s.",
+            size, peak);
+    return arena_printf(q->answer->arena,
+                        "The tensors do not fit into %s: with %s it is %s%s, and nothing else that "
+                        "is known lowers it.",
+                        size, plan_text(q, p), peak, least);
 }
 
 /* ---- tables ---- */
 
-static void put(struct trying *t, struct table *table, const struct idea *idea)
+static void put(struct asked *q, struct table *table, const struct what_if_idea *idea)
 {
-    struct table_cell *c = table_add(t->asked->answer, table);
+    const struct state *s = q->state;
+    struct table_cell *c = table_add(q->answer, table);
 
     cell_number(&c[FALL], idea->fall);
-    heap_cell_percent(&c[PERCENT], (double)idea->fall, (double)t->peak);
+    heap_cell_percent(&c[PERCENT], (double)idea->fall, (double)s->what_if.curve.peak);
     cell_number(&c[PEAK_THEN], idea->peak);
     cell_number(&c[AT_PEAK], idea->at_peak);
-    cell_text(&c[IDEA], ideas[idea->how].text);
+    cell_text(&c[IDEA], idea_text(q, idea));
     cell_text(&c[KIND], tensor_kind_text(idea->kind));
-    if (idea->one_module)
-        cell_text(&c[MODULE], idea->module ? idea->module : "(outside of modules)");
-    cell_text(&c[BASIS], ideas[idea->how].basis);
+    cell_text(&c[MODULE], module_text(s, idea));
+    cell_text(&c[LINE], line_text(q, idea));
+    cell_text(&c[BASIS], basis_text(s, idea));
 }
 
-/* One idea for each kind of tensor: what is changed already cannot be changed again. */
-static bool is_free(const struct idea *idea, unsigned int used)
+static const char *ideas_note(struct asked *q, const struct state *s)
 {
-    return !(used & 1u << idea->kind) && !idea->one_module;
+    if (s->accesses.told)
+        return "Each by itself, with all else as it is.";
+    return arena_printf(
+        q->answer->arena, "Each by itself, with all else as it is. %s%s%s",
+        "The trace has no accesses, so when tensors are used is known by phases, of activations, "
+        "gradients and the optimizer's state: 'tidemark record --accesses' tells it of all, for "
+        "what could be allocated at first use, freed at last use or kept elsewhere",
+        s->accesses.why ? "; they were asked for, but " : "",
+        s->accesses.why ? arena_printf(q->answer->arena, "%s.", s->accesses.why) : ".");
 }
 
-static const struct idea *best_of(struct trying *t, unsigned int used, struct idea *out)
+static void put_ideas(struct asked *q, const struct state *s)
 {
-    const struct idea *best = NULL;
-    uint64_t before = t->curve.peak;
+    struct table *table = answer_add(q->answer, "ideas", TABLE_ROWS, columns, COUNT(columns));
+    uint64_t most = q->options->rows ? q->options->rows : ROWS;
 
-    for (size_t i = 0; i < t->count; i++) {
-        struct idea idea = t->list[i];
-
-        if (!is_free(&idea, used))
-            continue;
-        idea.peak = try_all(t, &idea, false);
-        idea.fall = before > idea.peak ? before - idea.peak : 0;
-        if (idea.fall && (!best || idea.fall > best->fall)) {
-            *out = idea;
-            best = out;
-        }
-    }
-    return best;
+    for (size_t i = 0; i < s->plan.count && i < most && s->plan.ideas[i].fall; i++)
+        put(q, table, &s->plan.ideas[i]);
+    table->note = ideas_note(q, s);
 }
 
-static void put_together(struct trying *t, struct table *table)
+static void put_together(struct asked *q, const struct state *s)
 {
-    uint64_t limit = t->asked->options->fits_in;
-    unsigned int used = 0;
-    struct idea best;
-    char size[TEXT_SIZE], peak[TEXT_SIZE];
+    struct table *table = answer_add(q->answer, "together", TABLE_ROWS, columns, COUNT(columns));
 
-    for (int i = 0; i < TOGETHER_MOST && t->curve.peak > limit && best_of(t, used, &best); i++) {
-        try_all(t, &best, true);
-        used |= 1u << best.kind;
-        put(t, table, &best);
-    }
-    if (!limit)
-        table->note = "One after the other, the largest first; one for each kind of tensors.";
-    else
-        table->note = arena_printf(t->asked->answer->arena, "The tensors %s into %s: %s.",
-                                   t->curve.peak <= limit ? "fit" : "do not fit",
-                                   text_size(size, limit), text_size(peak, t->curve.peak));
+    for (size_t i = 0; i < s->plan.together_count; i++)
+        put(q, table, &s->plan.together[i]);
+    table->note =
+        q->options->fits_in
+            ? verdict(q, &s->plan)
+            : "One after the other, the largest first, until nothing lowers the peak. One that "
+              "lowers nothing makes room for the next: the peak is as large elsewhere.";
 }
 
-static void put_ideas(struct trying *t)
+static void put_facts(struct asked *q, const struct state *s, struct table *facts)
 {
-    struct answer *a = t->asked->answer;
-    struct table *table = answer_add(a, "ideas", TABLE_ROWS, columns, COUNT(columns));
-    uint64_t most = t->asked->options->rows ? t->asked->options->rows : ROWS;
+    struct answer *a = q->answer;
+    const struct heap *h = &q->recorded->heap;
+    const struct tensor_curve *c = &s->what_if.curve;
 
-    memory_sort(t->list, t->count, sizeof(*t->list), by_fall);
-    for (size_t i = 0; i < t->count && i < most; i++)
-        put(t, table, &t->list[i]);
-    table->note = "Each by itself, with all else as it is.";
-}
-
-static void put_facts(struct trying *t, struct table *facts)
-{
-    struct answer *a = t->asked->answer;
-    const struct heap *h = &t->asked->recorded->heap;
-
-    cell_number(table_fact(a, facts, "tensors_peak", UNIT_BYTES), t->peak);
-    cell_number(table_fact(a, facts, "time", UNIT_NS), t->curve.edges[t->curve.peak_at].time_ns);
+    cell_number(table_fact(a, facts, "tensors_peak", UNIT_BYTES), c->peak);
+    cell_number(table_fact(a, facts, "time", UNIT_NS), c->edges[c->peak_at].time_ns);
     cell_text(table_fact(a, facts, "basis", UNIT_TEXT), heap_basis(h, &h->sums.allocated));
+    if (s->accesses.told)
+        cell_number(table_fact(a, facts, "accesses", UNIT_COUNT), s->accesses.uses.told);
+    if (s->accesses.told && access_note(q, &s->accesses))
+        facts->note = access_note(q, &s->accesses);
 }
 
 /* ---- the question ---- */
 
-static void answer_it(struct asked *q, struct tensor_state *s, struct table *facts)
+static void answer_it(struct asked *q, struct state *s, struct table *facts)
 {
-    struct trying t = {.asked = q,
-                       .tensors = &s->tensors,
-                       .of = tensors_by_process(&s->tensors, q->answer->arena),
-                       .processes = q->recorded->heap.process_count};
+    const struct selection_types *types = q->options->types;
 
-    tensor_curve_start(&t.curve, t.tensors, q->options->from_ns, q->options->to_ns);
-    t.peak = t.curve.peak;
-    put_facts(&t, facts);
-    add_ideas(&t);
-    put_ideas(&t);
-    put_together(&t, answer_add(q->answer, "together", TABLE_ROWS, columns, COUNT(columns)));
-    tensor_curve_free(&t.curve, t.tensors);
-    free(t.list);
+    what_if_start(&s->what_if, &s->tensors.tensors, s->accesses.told ? &s->accesses.uses : NULL,
+                  &q->recorded->moments, q->answer->arena, q->options->from_ns, q->options->to_ns);
+    put_facts(q, s, facts);
+    what_if_plan_ideas(&s->plan, &s->what_if, types ? types->list : NULL, types ? types->count : 0);
+    put_ideas(q, s);
+    what_if_plan_together(&s->plan, q->options->fits_in);
+    put_together(q, s);
+    what_if_plan_free(&s->plan);
+    what_if_free(&s->what_if);
+}
+
+static void begin(struct asked *q)
+{
+    access_begin(q, &((struct state *)q->state)->accesses);
 }
 
 static void again(struct asked *q)
 {
-    tensor_want(q, q->state);
+    struct state *s = q->state;
+
+    tensor_want(q, &s->tensors);
+    access_want(q, &s->accesses, &s->tensors.tensors);
 }
 
 static int run(struct asked *q, struct err *err)
 {
-    struct tensor_state *s = q->state;
+    struct state *s = q->state;
     struct table *facts = answer_facts(q->answer, "facts");
 
     (void)err;
-    if (tensor_begin(q, s, facts))
+    if (tensor_begin(q, &s->tensors, facts))
         answer_it(q, s, facts);
-    tensor_end(s);
+    uses_free(&s->accesses.uses);
+    tensor_end(&s->tensors);
     return 0;
 }
 
@@ -359,9 +273,10 @@ const struct question question_what_if = {
     .summary = "by how much the peak of tensors would fall: smaller, earlier freed, elsewhere ...",
     .group = QUESTION_OF_TENSORS,
     .about =
-        "what-if changes lives on paper and looks for the new peak, which may be at another time: tensors of a kind in half the bytes, activations that are computed again instead of kept, gradients that are freed once the optimizer has used them, its state elsewhere between its steps. It is about tensors alone. Together: what to do one after the other, with --fits-in until they fit.",
-    .reads = RECORDED_HEAP,
-    .state = sizeof(struct tensor_state),
+        "what-if changes lives on paper and looks for the new peak, which may be at another time: tensors that are allocated at their first use, freed at their last one, or elsewhere while not in use, as accesses tell (record --accesses); without these, as phases prove it of activations, gradients and the optimizer's state; activations that are computed again instead of kept; and kinds in the types that suit them, or as --dtype says. Modules and lines have rows of their own. It is about tensors alone. Together: what to do one after the other, with --fits-in until they fit, and no more than that takes.",
+    .reads = RECORDED_HEAP | RECORDED_MOMENTS,
+    .state = sizeof(struct state),
+    .begin = begin,
     .again = again,
     .run = run,
 };

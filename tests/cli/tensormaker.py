@@ -23,6 +23,7 @@ MS = 1_000_000
 TORCH = "/opt/venv/lib/python3.11/site-packages/torch/"
 SCRIPT = "/srv/app/train.py"
 PYTHON, NATIVE = 4, 1
+CHUNK = 50_000  # events
 
 # The frames of a phase, outermost first: (function, file or module, is it a line of Python).
 PHASES = {
@@ -169,4 +170,8 @@ def make(path, text, end=0, status=0, ended=False):
     m.event(tm.PROCESS_END, 1, end, status)
     if ended:
         m.event(tm.END)
-    return tm.Trace().add(m.definitions).add(m.events, 0, m.now).write(path)
+    trace = tm.Trace().add(m.definitions)
+    for at in range(0, len(m.events), CHUNK):  # a chunk begins when the one before it ends
+        some = m.events[at:at + CHUNK]
+        trace.add(some, max(at - 1, 0) * MS, (at + len(some)) * MS)
+    return trace.write(path)
