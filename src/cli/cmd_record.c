@@ -40,6 +40,9 @@ static const struct option options[] = {
      NULL, NULL},
     {0, "ops", NULL, &how.ops, NULL,
      "Record when each operator of PyTorch begins and ends, for the question ops", NULL, NULL},
+    {0, "watch", "NAME...", &how.watch, watch_names_parse,
+     "Watch a parameter or a buffer of a PyTorch model by its name (Net.blocks.3.weight, or a pattern as '*.bias'), for the question watch: who writes to it; can be given more than once",
+     NULL, NULL},
     {0, "html", "FILE", &html, NULL, "Write the report page to FILE when the recording has ended",
      NULL, NULL},
     {0, "live", NULL, &live, NULL,
@@ -95,6 +98,7 @@ static void say_done(const struct watch_result *r, const char *path)
     recording_say_devices(r);
     recording_say_tensors(&how, r);
     recording_say_windows(&how, r);
+    watch_names_say(&how.watch, r);
     if (!how.quiet)
         fprintf(stderr, "tidemark: peak RSS %s; recorded to %s; see 'tidemark report %s'\n",
                 text_size(size, r->peak_lower), path, path);

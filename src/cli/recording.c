@@ -235,7 +235,8 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
         .cpu_ns = r->cpu_ns,
         .windows = r->windows.list,
         .window_count = r->windows.count,
-        .deferred = r->deferred};
+        .deferred = r->deferred,
+        .watch = r->watch.text};
     struct tracefile file = {.named = r->output, .plain = plain, .force = r->force};
     const char *mode = r->cpu_only ? "no" : r->exact.all ? "exact" : "sampled";
 
@@ -278,6 +279,7 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
     if (!r->cpu_only && !r->exact.all)
         put_sampling(w->store, &how);
     windows_put(w->store, &r->windows, r->deferred);
+    watch_names_put(w->store, &r->watch);
     if (cpu && !w->on_confined)
         recording_samples_cpu(w->store);
     to->cpu = cpu;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/options.h"
 #include "base/rights.h"
+#include "cli/watch_names.h"
 #include "cli/windows.h"
 #include "devices/choice.h"
 #include "watch/watch.h"
@@ -26,6 +27,7 @@ struct recording {
     bool ops;      /* of PyTorch: each is told, with its beginning and end */
     bool deferred;
     struct windows windows;
+    struct watch_names watch;
     bool no_cache;
     const char *output;
     enum redact redact;

@@ -24,6 +24,7 @@ struct absorb_counts { /* of a process, for tests and the report's first line */
     uint64_t live_bytes, live_blocks, peak_bytes;
     uint64_t windows, steps; /* how many began; the most steps of a process */
     uint64_t snapshots;      /* that programs have asked for */
+    uint32_t watched;        /* of what is to be watched by name: a bit for each that was met */
     uint64_t tensors_from; /* of a process with a framework of deep learning, the first, every block
                               of so many bytes and more is told; 0: there is none */
     char framework[64];    /* the library */
@@ -97,6 +98,7 @@ struct absorb_ring {
 struct absorb {                /* of a trace */
     struct trace_store *store; /* NULL: count only */
     bool silent;               /* somebody else tells of processes */
+    const char *watch;         /* tensors that are to be watched; NULL: none */
     uint64_t now_ns;           /* as of the last look: nothing is much later */
     struct stackmap stackmap;
     uint64_t thread_count, region_count;

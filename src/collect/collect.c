@@ -71,6 +71,12 @@ static void set_windows(struct collect *c, const struct collect_options *o)
     put_mark(c, TRACE_MARK_WINDOW, "window", rings_tick(&c->rings));
 }
 
+static void set_watch(struct collect *c, const char *patterns)
+{
+    c->absorb.watch = patterns ? patterns : "";
+    snprintf(c->rings.control->watch, RING_WATCH_BYTES, "%s", c->absorb.watch);
+}
+
 struct collect *collect_create(const struct collect_options *options, struct trace_store *store,
                                struct err *err)
 {
@@ -103,6 +109,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
     set_windows(c, options);
+    set_watch(c, options->watch);
     return c;
 }
 

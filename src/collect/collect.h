@@ -30,6 +30,8 @@ struct collect_options {
     const struct ring_window *windows; /* only in these steps blocks have their stacks */
     uint32_t window_count;             /* 0: always, unless: */
     bool deferred;                     /* only where a program asks for it */
+    const char
+        *watch; /* tensors to be watched: less than RING_WATCH_BYTES, and stays; NULL: none */
 };
 
 /* NULL with *err. `store` may be NULL: then only counts are kept. */

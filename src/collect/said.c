@@ -1,6 +1,7 @@
 /* said - see said.h. */
 #include "collect/said.h"
 
+#include "base/dotted.h"
 #include "collect/put.h"
 
 #include <inttypes.h>
@@ -150,10 +151,21 @@ static bool take_access(struct absorb *a, struct absorb_ring *r, const uint64_t 
     return true;
 }
 
+/* A name that ends with a NUL is needed for it. */
+static void note_watched(struct absorb *a, const char *text, uint64_t bytes)
+{
+    char name[RING_WATCH_NAME];
+
+    snprintf(name, sizeof(name), "%.*s", (int)(bytes < sizeof(name) ? bytes : sizeof(name)), text);
+    a->totals.watched |= dotted_fits(a->watch, name);
+}
+
 static bool take_watch(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     struct trace_watch fields = {r->thread, first >> 16, w[1] & 15, 0, w[1] >> 4, 0};
 
+    if (a->watch && *a->watch && fields.watch_kind == TRACE_WATCH_BEGAN)
+        note_watched(a, (const char *)(w + 3), w[2] >> 32);
     if (!a->store)
         return true;
     if (w[2] >> 32)

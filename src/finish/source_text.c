@@ -28,7 +28,7 @@
 struct reference { /* a line that frames refer to */
     const char *file;
     uint64_t line;
-    bool own, python; /* own: the file is the program's */
+    bool own, python; /* own: the file is the program's, or was generated for it */
 };
 
 struct sources_writer {
@@ -80,7 +80,8 @@ static void refer(struct sources_writer *w, const struct table_frame *f)
     if (!python && kind != SCOPE_OWN)
         return;
     memory_fit(w->references, w->room, w->count + 1);
-    w->references[w->count++] = (struct reference){f->file, f->line, kind == SCOPE_OWN, python};
+    w->references[w->count++] = (struct reference){
+        f->file, f->line, kind == SCOPE_OWN || kind == SCOPE_GENERATED, python};
 }
 
 static int by_line(const void *left, const void *right)

@@ -12,7 +12,7 @@
 
 #define LIBRARY "libtorch_python.so"
 #define FILE_INPUT 257 /* Py_file_input */
-#define HEAD_BYTES 128
+#define HEAD_BYTES (160 + 2 * RING_WATCH_BYTES)
 
 extern const struct tidemark_api marks_api __attribute__((visibility("hidden"))); /* marks.c */
 
@@ -44,13 +44,30 @@ static size_t put_line(char *to, const char *name, uint64_t value)
     return bytes + 1;
 }
 
+/* In hexadecimal digits, whatever the names have in them. */
+static size_t put_watch(char *to)
+{
+    static const char digits[] = "0123456789abcdef", head[] = "WATCH = '";
+    const char *names = process.control->watch;
+    size_t bytes = strnlen(names, RING_WATCH_BYTES - 1), at = sizeof(head) - 1;
+
+    memcpy(to, head, at);
+    for (size_t i = 0; i < bytes; i++) {
+        to[at++] = digits[(unsigned char)names[i] >> 4];
+        to[at++] = digits[names[i] & 15];
+    }
+    memcpy(to + at, "'\n", 2);
+    return at + 2;
+}
+
 static size_t put_head(char *to)
 {
     uint32_t wants = process.control->wants;
     size_t at = put_line(to, "TABLE = ", (uintptr_t)&marks_api);
 
     at += put_line(to + at, "OPS = ", (wants & RING_WANTS_OPS) != 0);
-    return at + put_line(to + at, "ACCESSES = ", (wants & RING_WANTS_ACCESSES) != 0);
+    at += put_line(to + at, "ACCESSES = ", (wants & RING_WANTS_ACCESSES) != 0);
+    return at + put_watch(to + at);
 }
 
 /* By the interpreter, with its lock, between two instructions of the program. */
@@ -104,13 +121,18 @@ static int look(struct dl_phdr_info *info, size_t size, void *found)
     return *(bool *)found;
 }
 
+static bool is_wanted(void)
+{
+    return process.control->wants & (RING_WANTS_OPS | RING_WANTS_ACCESSES) ||
+           process.control->watch[0];
+}
+
 void torch_start_came(void)
 {
     int kept = errno;
     bool found = false;
 
-    if (!(process.control->wants & (RING_WANTS_OPS | RING_WANTS_ACCESSES)) ||
-        atomic_load(&started) == process.session)
+    if (!is_wanted() || atomic_load(&started) == process.session)
         return;
     dl_iterate_phdr(look, &found);
     if (found && find_api() && atomic_exchange(&started, process.session) != process.session)

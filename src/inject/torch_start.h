@@ -1,4 +1,4 @@
-/* torch_start - for --ops and --accesses: PyTorch tells of its operators if its profiler is switched on, which takes
+/* torch_start - for --ops, --accesses and --watch: PyTorch tells of its operators if its profiler is switched on, which takes
  * a few lines of Python inside the program. They are part of the library (torch_start.py), and run once, in the main thread
  * of the interpreter, when it next looks for something to do; the program needs no import.
  */

@@ -1,8 +1,8 @@
-"""What runs inside a recorded program that uses PyTorch, for record --ops and --accesses: its source is in the library,
+"""What runs inside a recorded program that uses PyTorch, for record --ops, --accesses and --watch: its source is in the library,
 which runs it once in the interpreter's main thread, while `import torch` is still at work or later.
 
 Nothing of it may be seen by the program: no module of that name, no output, no exception. `TABLE` is where the
-recorder's functions are (include/tidemark.h), `OPS` and `ACCESSES` what was asked for, `SOURCES` the text of modules of
+recorder's functions are (include/tidemark.h), `OPS`, `ACCESSES` and `WATCH` what was asked for, `SOURCES` the text of modules of
 the Python package.
 """
 
@@ -114,6 +114,14 @@ def start_accesses(torch):
     return on, lambda: here.mode.__exit__(None, None, None)
 
 
+# ---- what is watched by its name
+
+
+def start_watch(torch):
+    recorder()
+    module("_named").Named(torch, bytes.fromhex(WATCH).decode("utf-8", "replace").split("\n"), say, quietly)  # noqa: F821
+
+
 # ---- when
 
 
@@ -146,7 +154,8 @@ def quietly(what, call, *arguments):
 
 def start():
     torch = sys.modules["torch"]
-    for name, wanted, begin in (("--ops", OPS, start_ops), ("--accesses", ACCESSES, start_accesses)):  # noqa: F821
+    for name, wanted, begin in (("--ops", OPS, start_ops), ("--accesses", ACCESSES, start_accesses),  # noqa: F821
+                                ("--watch", WATCH, start_watch)):  # noqa: F821
         both = quietly(name, begin, torch) if wanted else None
         if both:
             quietly(name, in_every_thread, *both)

@@ -7,9 +7,10 @@
 #define INJECT_WATCHED_H
 
 #include "inject/guard.h"
+#include "trace/ring.h"
 
 #define WATCHED_MOST GUARDS
-#define WATCHED_NAME_MOST 64u
+#define WATCHED_NAME_MOST RING_WATCH_NAME
 #define WATCHED_WRITES 10000u /* of one block, that are told one by one */
 
 /* As in a trace: enum trace_watch_kind. */

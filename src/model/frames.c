@@ -203,6 +203,9 @@ void frames_take(struct frames *f, const struct trace_event *ev)
     case TRACE_FACT:
         take_fact(f, ev);
         break;
+    case TRACE_SOURCE:
+        generated_take(&f->generated, f->names, ev);
+        break;
     default:
         break;
     }
@@ -214,6 +217,7 @@ void frames_free(struct frames *f)
     free(f->stacks);
     free(f->modules);
     intmap_free(&f->scopes);
+    generated_free(&f->generated);
     free(f->unnamed);
     frames_unshare(f);
     intmap_free(&f->profiled_known);

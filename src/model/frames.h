@@ -9,6 +9,7 @@
 #define MODEL_FRAMES_H
 
 #include "base/intmap.h"
+#include "model/generated.h"
 #include "model/names.h"
 #include "model/scope.h"
 #include "model/values.h"
@@ -44,7 +45,8 @@ struct frames { /* zeroed but for its names: empty */
     const char **unnamed; /* by module: why some of its functions have no name; NULL: not said */
     size_t unnamed_room;
     size_t module_count, module_room;
-    struct intmap scopes;  /* by file of Python */
+    struct intmap scopes; /* by file of Python */
+    struct generated generated;
     const char **profiled; /* functions that the program asks to show: FILE:LINE:FUNCTION */
     size_t profiled_count, profiled_room;
     struct intmap profiled_known; /* a set of these texts */
@@ -58,7 +60,7 @@ struct frames { /* zeroed but for its names: empty */
     uint32_t *costs;                                  /* by frame: bytes that its names take */
 };
 
-/* Take a FRAME, NAME, STACK, STACKS, MODULE or MARK; others are left alone. */
+/* Take a FRAME, NAME, STACK, STACKS, MODULE, MARK or SOURCE; others are left alone. */
 void frames_take(struct frames *f, const struct trace_event *ev);
 /* All was taken: stacks can be shared, until they are no more. */
 void frames_share(struct frames *f);

@@ -138,6 +138,19 @@ struct op_found op_rules_find(const struct table_frame *f)
     return (struct op_found){0};
 }
 
+bool op_rules_has_phases(const char *framework)
+{
+    bool known = false;
+
+    for (int i = 0; framework && i < COUNT(rules); i++)
+        if (rules[i].framework && strcmp(rules[i].framework, framework) == 0) {
+            known = true;
+            if (rules[i].meaning == OP_BACKWARD)
+                return true;
+        }
+    return !known;
+}
+
 /* ---- operators ---- */
 
 static bool begins_with_one(const char *op, const char *const *list, int count)
@@ -168,6 +181,18 @@ bool op_rules_is_moving(const char *op)
     static const char *const moving[] = {"to_", "_to_copy", "clone"};
 
     return begins_with_one(op, moving, COUNT(moving));
+}
+
+bool op_rules_is_picking(const char *op)
+{
+    static const char *const picking[] = {"index_Tensor", "index_select", "gather", "take"};
+
+    return begins_with_one(op, picking, COUNT(picking));
+}
+
+bool op_rules_is_like(const char *op)
+{
+    return op && strstr(op, "_like") != NULL;
 }
 
 bool op_rules_is_factory(const char *op)

@@ -41,6 +41,9 @@ struct op_found op_rules_find(const struct table_frame *f);
 /* Does a text fit a pattern, and what is its `%`? */
 bool op_rules_match(const char *pattern, const char *text, struct op_found *out);
 
+/* Do frames of this framework say what a program is doing? Where they do not, nothing tells what its tensors are for. */
+bool op_rules_has_phases(const char *framework);
+
 /* Operators by what their result is: made from nothing or copied whole, or put together from others
  * and kept to grow.
  */
@@ -51,6 +54,8 @@ bool op_rules_is_copying(const char *op); /* one whose result has the contents o
 bool op_rules_is_moving(
     const char *op); /* the same of one other, perhaps in another dtype or place */
 bool op_rules_is_joining(const char *op);
+bool op_rules_is_picking(const char *op); /* parts of another, by their places */
+bool op_rules_is_like(const char *op); /* made in the shape of another, without its contents */
 
 /* Does the schema of an operator declare that it writes to one of its arguments? By its name, as PyTorch's rule is:
  * add_ and __iadd__ do, and what has an `out`; operators that break the rule are not known.

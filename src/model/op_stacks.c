@@ -12,6 +12,7 @@
 #define DEPTH_MOST 4096
 #define MODULES_MOST 32   /* classes of a path */
 #define MODULES_BYTES 512 /* and their text */
+#define MAKERS_MOST 8     /* objects that are made in the course of making others */
 
 struct op_names { /* what a frame means: one for each of its names that means something */
     struct op_name {
@@ -43,6 +44,7 @@ void op_stacks_free(struct op_stacks *s)
 {
     intmap_free(&s->known);
     intmap_free(&s->texts);
+    intmap_free(&s->classes);
     free(s->meanings);
     free(s->found);
     *s = (struct op_stacks){0};
@@ -92,6 +94,19 @@ static const char *keep(struct op_stacks *s, const char *text, size_t length)
     return (const char *)(uintptr_t)at;
 }
 
+static struct op_class *class_of(struct op_stacks *s, const char *name, size_t length)
+{
+    const char *text = keep(s, name, length);
+    struct op_class *made;
+    uint64_t at;
+
+    if (intmap_get(&s->classes, (uintptr_t)text, &at))
+        return (struct op_class *)(uintptr_t)at;
+    made = arena_alloc(s->arena, sizeof(*made));
+    intmap_put(&s->classes, (uintptr_t)text, (uintptr_t)made);
+    return made;
+}
+
 /* ---- stacks ---- */
 
 struct describing {
@@ -99,6 +114,8 @@ struct describing {
     struct op_stack *out;
     bool called;    /* the next line of Python is that of a module */
     bool outermost; /* no operator was met since the last line of Python */
+    struct op_class *makers[MAKERS_MOST];
+    int maker_count;
     char modules[MODULES_BYTES];
     size_t length;
     int count;
@@ -121,8 +138,30 @@ static void add_class(struct describing *d, const char *function)
 
     while (begin && begin > function && begin[-1] != '.')
         begin--;
-    if (end)
-        add_module(d, begin, (size_t)(end - begin));
+    if (!end || *begin == '<') /* "f.<locals>.g" is no method */
+        return;
+    add_module(d, begin, (size_t)(end - begin));
+    class_of(d->stacks, begin, (size_t)(end - begin))->module = true;
+}
+
+static void add_maker(struct describing *d, const struct op_found *found)
+{
+    struct op_class *c = class_of(d->stacks, found->name, found->length);
+
+    d->out->maker = c;
+    if (d->maker_count < MAKERS_MOST)
+        d->makers[d->maker_count++] = c;
+}
+
+/* Who makes a module is taken for one: a part of a model that is never called itself. */
+static void settle_makers(struct describing *d)
+{
+    bool module = d->out->phase == OP_PHASE_BUILD;
+
+    while (d->maker_count--) {
+        module |= d->makers[d->maker_count]->module;
+        d->makers[d->maker_count]->module = module;
+    }
 }
 
 /* A module that is called to compute gradients gives activations again. */
@@ -132,14 +171,22 @@ static enum op_phase phase_of_call(enum op_phase now)
                                                                  : OP_PHASE_FORWARD;
 }
 
+/* Compiled code: the kernel that the line makes a buffer for, if the trace has that file, and the line itself. */
+static void set_compiled(struct describing *d, const struct op_name *n)
+{
+    const char *file = n->file ? n->file : "", *name;
+    size_t length = 0;
+    const char *kernel = generated_kernel(&d->stacks->frames->generated, file, n->line, &length);
+
+    name = arena_printf(d->stacks->arena, "inductor %.*s%s%s:%" PRIu64, (int)length,
+                        kernel ? kernel : "", kernel ? " " : "", text_base(file), n->line);
+    d->out->op = d->out->called = keep(d->stacks, name, strlen(name));
+}
+
 static void set_op(struct describing *d, const struct op_name *n)
 {
-    const char *base = text_base(n->file);
-    const char *name;
-
     if (n->found.meaning == OP_COMPILED) {
-        name = arena_printf(d->stacks->arena, "inductor %s:%" PRIu64, base ? base : "", n->line);
-        d->out->op = d->out->called = keep(d->stacks, name, strlen(name));
+        set_compiled(d, n);
         return;
     }
     d->out->op = keep(d->stacks, n->found.name, n->found.length);
@@ -189,7 +236,8 @@ static void take_name(struct describing *d, const struct op_name *n)
     out->tensor |= meaning == OP_TENSOR;
     out->workspace |= meaning == OP_WORKSPACE && out->op; /* not what a library begins with */
     out->reserve |= meaning == OP_RESERVE;
-    out->made |= meaning == OP_MADE;
+    if (meaning == OP_MADE)
+        add_maker(d, &n->found);
     out->data |= meaning == OP_DATA;
 }
 
@@ -233,6 +281,7 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
     while (depth--)
         if (chain[depth] <= s->frames->frame_count)
             take_frame(&d, names_of(s, chain[depth]));
+    settle_makers(&d);
     if (d.length)
         out->modules = keep(s, d.modules, d.length);
     out->tensor = is_of_tensor(s->frames, out);

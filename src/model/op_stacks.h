@@ -17,6 +17,13 @@ enum op_phase {
     OP_PHASE_OPTIMIZER,
 };
 
+/* A class of the program. It is one of modules if such a module was called, or makes others as it is made; else
+ * it holds what is no model's: data, a memory of experience. Known once all stacks are.
+ */
+struct op_class {
+    bool module;
+};
+
 struct op_stack {
     const char *framework; /* NULL: it has no frame of any */
     const char *op;        /* the innermost operator; NULL: there is none */
@@ -24,13 +31,13 @@ struct op_stack {
         *called;      /* the outermost one that Python called, which is the same or has called it */
     const char *node; /* in the backward phase: whose gradients */
     const char *modules; /* classes of the modules it is in, as Net/Block/Linear; NULL: in none */
+    const struct op_class *maker; /* the class of the object that code of the program makes; NULL */
     struct table_frame site;
     enum op_phase phase;
     bool native;    /* it has frames of native code */
     bool tensor;    /* its blocks are the memory of tensors */
     bool workspace; /* or what kernels work in */
     bool reserve;   /* or what a framework's pool takes, to make tensors of it later */
-    bool made;      /* in code of the program that makes an object */
     bool data;      /* where inputs are read */
     bool outside;   /* of the windows: nothing is known of it */
 };
@@ -38,9 +45,10 @@ struct op_stack {
 struct op_stacks { /* zeroed: empty */
     const struct frames *frames;
     struct arena *arena;
-    struct intmap known; /* stack -> its description */
-    struct intmap texts; /* hash of a text -> the text */
-    uint32_t *meanings;  /* by frame: 1 + its place in `found`; 0: not looked at */
+    struct intmap known;   /* stack -> its description */
+    struct intmap texts;   /* hash of a text -> the text */
+    struct intmap classes; /* text -> its class */
+    uint32_t *meanings;    /* by frame: 1 + its place in `found`; 0: not looked at */
     struct op_names *found;
     size_t found_count, found_room;
 };

@@ -322,11 +322,12 @@ bool plumbing_is(const struct table_frame *f)
            begins_with_one(without_result(f->function), containers, COUNT(containers));
 }
 
-/* A line of Python but for those that import: their callers and what is imported say it all. */
+/* A line of Python but for those that import: their callers and what is imported say it all; and for ours. */
 static bool is_line(const struct table_frame *f)
 {
-    return f->flags & TABLE_FRAME_PYTHON && !(f->file && (begins(f->file, "<frozen importlib") ||
-                                                          begins(f->file, "<frozen zipimport")));
+    return f->flags & TABLE_FRAME_PYTHON &&
+           !(f->file && (begins(f->file, "<frozen importlib") ||
+                         begins(f->file, "<frozen zipimport") || begins(f->file, "<tidemark>")));
 }
 
 bool plumbing_is_machinery(const struct table_frame *f, bool python)

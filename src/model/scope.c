@@ -222,7 +222,7 @@ static enum scope_kind of_path(const struct scope *s, const char *file)
              : is_typed(s, file)        ? SCOPE_OWN
                                         : SCOPE_GENERATED;
     else
-        kind = of_folders(file);
+        kind = strstr(file, "/torchinductor_") ? SCOPE_GENERATED : of_folders(file);
     for (size_t i = 0; kind == SCOPE_OWN && i < s->root_count; i++)
         if (starts(file, s->roots[i]) && in_library(file + strlen(s->roots[i])))
             kind = SCOPE_LIBRARY;

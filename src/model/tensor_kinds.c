@@ -22,10 +22,11 @@ struct judging {
     struct tensor *const *list;
     uint32_t count, cycles;
     struct after *after;
-    struct intmap gradients; /* sizes that gradients have */
-    struct intmap firsts;    /* stack -> its first birth */
-    struct intmap kinds;     /* stack -> what the last of it was that is known */
-    struct intmap cycles_of; /* stack -> the cycles of its first birth and its last */
+    struct intmap gradients;  /* sizes that gradients have */
+    struct intmap parameters; /* sizes of what begins in a module as parameters do */
+    struct intmap firsts;     /* stack -> its first birth */
+    struct intmap kinds;      /* stack -> what the last of it was that is known */
+    struct intmap cycles_of;  /* stack -> the cycles of its first birth and its last */
 };
 
 static enum op_phase phase_at(const struct judging *j, uint32_t i)
@@ -119,7 +120,10 @@ static void find_blanks(struct judging *j)
         if (old && op_rules_is_moving(t->from->called) &&
             is_as_many(j->list[old - 1]->bytes, t->bytes))
             j->after[i].blank = true;
-        if (j->after[i].blank && t->until <= j->count)
+        if (!j->after[i].blank)
+            continue;
+        intmap_put(&j->parameters, t->bytes, 1);
+        if (t->until <= j->count)
             j->after[t->until].replaced = i + 1;
     }
 }
@@ -251,11 +255,32 @@ static bool is_prepared(const struct judging *j, const struct tensor *t)
     return a->cycle == 0 && (j->cycles || (a->same == j->count && !is_born_before(j, t)));
 }
 
+/* Made with an object of the program that may be a model's: not data, and not held by what nobody calls as a
+ * module, where gradients tell what is learned.
+ */
+static bool is_of_object(const struct judging *j, const struct tensor *t)
+{
+    const struct op_class *maker = t->from->maker;
+
+    return maker && !t->from->data && (maker->module || !j->cycles || has_gradient(j, t));
+}
+
+/* Of the shape and size of a parameter, and not a module's: an optimizer that is written out keeps such, but so may others. */
+static bool is_beside(const struct judging *j, const struct tensor *t)
+{
+    uint64_t known;
+
+    return op_rules_is_like(t->from->called) && !(t->from->maker && t->from->maker->module) &&
+           (has_gradient(j, t) || intmap_get(&j->parameters, t->bytes, &known));
+}
+
 static enum tensor_kind of_lasting(const struct judging *j, const struct tensor *t)
 {
     bool factory = op_rules_is_factory(t->from->called);
 
-    if (t->from->made && !t->from->data)
+    if (is_beside(j, t))
+        return TENSOR_UNKNOWN;
+    if (is_of_object(j, t))
         return of_module(j, t);
     if (factory && has_gradient(j, t) && j->after[t->number].cycle == 0)
         return TENSOR_PARAMETER;
@@ -280,6 +305,17 @@ static bool is_input(const struct judging *j, const struct tensor *t)
            alive_at(j, t, j->after[a->backward].leaves);
 }
 
+/* After a module was called, for another to be called with, and kept though gradients were computed: picked out of data, or
+ * of what the first one gave.
+ */
+static bool is_picked(const struct judging *j, const struct tensor *t)
+{
+    const struct after *a = &j->after[t->number];
+
+    return op_rules_is_picking(t->from->called) && a->begun && a->forward < a->backward &&
+           a->backward < j->count && alive_at(j, t, j->after[a->backward].leaves);
+}
+
 /* The program's own code: inputs, parameters without a module, losses. */
 static enum tensor_kind of_other(const struct judging *j, const struct tensor *t)
 {
@@ -292,6 +328,8 @@ static enum tensor_kind of_other(const struct judging *j, const struct tensor *t
         return of_lasting(j, t);
     if (is_input(j, t))
         return alive_at(j, t, used) ? TENSOR_INPUT : TENSOR_TEMPORARY;
+    if (is_picked(j, t))
+        return TENSOR_UNKNOWN;
     if (a->backward == j->count && a->forward < j->count &&
         alive_at(j, t, j->after[a->forward].leaves))
         return TENSOR_UNKNOWN; /* what a module is called with, or left over from what it gave */
@@ -300,6 +338,8 @@ static enum tensor_kind of_other(const struct judging *j, const struct tensor *t
 
 static enum tensor_kind kind_of(struct judging *j, const struct tensor *t)
 {
+    if (!op_rules_has_phases(t->from->framework))
+        return TENSOR_UNKNOWN;
     switch (t->from->phase) {
     case OP_PHASE_OPTIMIZER:
         return of_result(j, t, TENSOR_OPTIMIZER);
@@ -346,6 +386,7 @@ void tensor_kinds_judge(struct tensor *const *list, size_t count)
     }
     free(j.after);
     intmap_free(&j.gradients);
+    intmap_free(&j.parameters);
     intmap_free(&j.firsts);
     intmap_free(&j.kinds);
     intmap_free(&j.cycles_of);

@@ -10,7 +10,7 @@
  *   activation  born in a forward phase (or again, to compute gradients), and alive when the next
  *               gradients are computed; if none are, alive after its forward phase
  *   input       made outside of modules, and alive then; or copied, or computed before one is called,
- *               and kept after the next gradients; what lasts and has no gradient
+ *               and kept after the next gradients; what lasts and has no gradient, unless a module is made with it
  *   cache       without gradients: put together from others, and alive when its stack does so again
  *   temporary   what is none of these
  *

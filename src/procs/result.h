@@ -134,6 +134,7 @@ struct watch_result {
                               block of so many bytes and more was recorded; 0: none has */
     char framework[64];
     uint64_t windows, steps; /* how many windows began; the most steps that a process has told */
+    uint32_t watched;        /* of the names that were to be watched: a bit for each that was met */
 
     const struct watch_point *points; /* kept only when asked for */
     size_t point_count;

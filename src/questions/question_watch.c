@@ -8,6 +8,7 @@
 #include "model/watch_join.h"
 #include "questions/covered_answer.h"
 #include "questions/question.h"
+#include "questions/watch_unmet.h"
 
 #include <inttypes.h>
 
@@ -73,6 +74,7 @@ static const struct table_column change_columns[] = {
 
 struct watch_state {
     struct watches watches;
+    struct watch_unmet unmet;
     struct op_stacks stacks;
 };
 
@@ -274,9 +276,10 @@ static void put_blocks(struct asked *q, struct watch_state *s)
 
     for (size_t i = 0; i < w->block_count; i++)
         put_block(q, t, s, &w->blocks[i]);
-    if (!w->block_count)
-        t->note = "The program has watched nothing: tidemark_watch of include/tidemark.h and "
-                  "tidemark.watch of the Python package do.";
+    t->note = watch_unmet_note(q, &s->unmet, w);
+    if (!w->block_count && !t->note)
+        t->note = "The program has watched nothing: tidemark_watch of include/tidemark.h, "
+                  "tidemark.watch of the Python package and record --watch do.";
 }
 
 static const char *first_of(struct asked *q, uint64_t all)
@@ -318,7 +321,9 @@ static void begin(struct asked *q)
     struct watch_state *s = q->state;
 
     s->watches.threads = &q->recorded->threads;
+    s->unmet.names = &q->recorded->names;
     recorded_take_first(q->recorded, watches_take, &s->watches);
+    recorded_take_first(q->recorded, watch_unmet_take, &s->unmet);
 }
 
 static int run(struct asked *q, struct err *err)
@@ -340,10 +345,10 @@ static int run(struct asked *q, struct err *err)
 
 const struct question question_watch = {
     .name = "watch",
-    .summary = "who wrote to the memory that the program has watched",
+    .summary = "who wrote to the memory that is watched",
     .group = QUESTION_OF_PROGRAM,
     .about =
-        "watch is about memory that the program has named by tidemark_watch or tidemark.watch. A write to a page that lies wholly in it is met when it is made: writes has the operator, the function and the line, the first byte and the last one that is known, and declared, which says whether the operator's schema declares a write, by what it has told (tidemark.torch.accesses) or by the rule of its name. Writes that follow each other from one place are one row; a page is open for two milliseconds after its first ones, so that not all are met. Besides, all of it is looked at where regions begin and end, at steps and marks: changes has what was found so, by the region that was open, after what was said before it.",
+        "watch is about memory that the program has named by tidemark_watch or tidemark.watch, and tensors that record --watch has named. A write to a page that lies wholly in it is met when it is made: writes has the operator, the function and the line, the first byte and the last one that is known, and declared, which says whether the operator's schema declares a write, by what it has told (tidemark.torch.accesses) or by the rule of its name. Writes that follow each other from one place are one row; a page is open for two milliseconds after its first ones, so that not all are met. Besides, all of it is looked at where regions begin and end, at steps and marks: changes has what was found so, by the region that was open, after what was said before it.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct watch_state),
     .begin = begin,

@@ -18,9 +18,21 @@ void tensor_want(struct asked *q, struct tensor_state *s)
     recorded_take_again(r, tensor_told_take, &s->tensors, heap_until(&r->selection));
 }
 
+/* The framework of all tensors, if its frames say no more than that they are tensors; NULL. */
+static const char *silent_framework(const struct tensors *t)
+{
+    const char *framework = t->list[0].from->framework;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i].from->framework != framework || op_rules_has_phases(framework))
+            return NULL;
+    return framework;
+}
+
 bool tensor_begin(struct asked *q, struct tensor_state *s, struct table *t)
 {
     struct heap *h = &q->recorded->heap;
+    const char *silent;
 
     if (!heap_begin(h, q->answer, t))
         return false;
@@ -37,6 +49,12 @@ bool tensor_begin(struct asked *q, struct tensor_state *s, struct table *t)
         t->note = arena_printf(q->answer->arena,
                                "%" PRIu64 " tensors do not count: there are too many of them.",
                                s->tensors.left_out);
+    silent = silent_framework(&s->tensors);
+    if (silent)
+        t->note = arena_printf(q->answer->arena,
+                               "Frames of %s name no operator and no phase: what its tensors are "
+                               "for is not known, and of those that its own threads make no line.",
+                               silent);
     tensor_kinds_all(&s->tensors, q->answer->arena);
     return true;
 }

@@ -27,6 +27,7 @@
 #define FACT_WINDOWS "windows"  /* only in these blocks have stacks: steps, or "deferred" */
 #define FACT_CPU "cpu"          /* CPU time is sampled */
 #define FACT_COPIES "copies"    /* copies are sampled */
+#define FACT_WATCH "watch"      /* tensors that were to be watched: patterns, one a line */
 #define FACT_OPS "ops"          /* operators were asked for */
 #define FACT_PROGRAMS_STARTED "programs_started" /* how many, by the command and all it started */
 #define FACT_PROGRAMS_REACHED "programs_reached" /* how many of these the library has begun in */

@@ -36,7 +36,7 @@
 #define RING_GIVEN "-ring" /* after that: the socket through which the memory is given */
 #define RING_WHO                                                                                   \
     "-who" /* or: the one at which processes of other pid namespaces present themselves */
-#define RING_MAGIC 0x36474e4952454454ull /* "TDERING6" */
+#define RING_MAGIC 0x37474e4952454454ull /* "TDERING7" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
@@ -66,6 +66,8 @@ struct ring_window { /* steps of a process, from 1; both are within */
     uint64_t first, last;
 };
 #define RING_WINDOWS 32u
+#define RING_WATCH_BYTES 1024u /* of all names of tensors that are to be watched, */
+#define RING_WATCH_NAME 128u   /* and of one, with what ends it */
 
 enum ring_kind {
     RING_NONE = 0,
@@ -294,6 +296,7 @@ struct ring_control {
         came_unmarked;     /* and by one that is not: started without being counted, perhaps */
     uint32_t window_count; /* 0: none that are steps */
     struct ring_window windows[RING_WINDOWS];
+    char watch[RING_WATCH_BYTES]; /* tensors to be watched: patterns, one a line (base/dotted.h) */
     _Alignas(64) _Atomic uint64_t free_slots[RING_SLOTS / 64];
 };
 

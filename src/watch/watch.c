@@ -279,6 +279,7 @@ static void finish_collecting(struct watcher *w)
     w->result->tensors_from = counts.tensors_from;
     w->result->windows = counts.windows;
     w->result->steps = counts.steps;
+    w->result->watched = counts.watched;
     memcpy(w->result->framework, counts.framework, sizeof(counts.framework));
 }
 

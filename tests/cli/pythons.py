@@ -103,3 +103,13 @@ def torch_python():
 
 
 needs_torch = pytest.mark.skipif(not torch_python(), reason=NO_TORCH)
+
+NO_JAX = "there is no JAX: TIDEMARK_JAX names a Python that has it"
+
+
+def jax_python():
+    """An interpreter that has JAX; None: none is named."""
+    return None if os.environ.get("TIDEMARK_SANITIZED") else os.environ.get("TIDEMARK_JAX")
+
+
+needs_jax = pytest.mark.skipif(not jax_python(), reason=NO_JAX)

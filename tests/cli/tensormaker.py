@@ -1,6 +1,6 @@
 """Traces of deep-learning programs, from lives of tensors that are written as text (as in tests/unit/test_tensors.c):
 
-    NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from
+    NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from; PHASES has more than a phase
     -NAME                        it dies
     ~NAME=WHAT[:MODULE]          the program says what it is for; _ stands for a space
     {KEY=VALUE and }             what is born between is born under this label
@@ -22,6 +22,7 @@ import tracemaker as tm
 MS = 1_000_000
 TORCH = "/opt/venv/lib/python3.11/site-packages/torch/"
 SCRIPT = "/srv/app/train.py"
+GENERATED = "/tmp/torchinductor_me/fw/cfwt.py"  # by torch.compile; its line is the operator's name, as in compiled/6/4096
 PYTHON, NATIVE = 4, 1
 CHUNK = 50_000  # events
 
@@ -29,11 +30,15 @@ CHUNK = 50_000  # events
 PHASES = {
     "other": [],
     "build": [("Linear.__init__", TORCH + "nn/modules/linear.py", True)],
+    "held": [("Memory.__init__", SCRIPT, True)],  # an object of the program: nobody calls it
+    "member": [("Net.__init__", SCRIPT, True)],  # a module of the program's own
     "forward": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True)],
     "backward": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
                  ("torch::autograd::generated::MmBackward0::apply(int)", "libtorch_cpu.so", False)],
     "recompute": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
                   ("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True)],
+    "compiled": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True),
+                 ("Runner.call", GENERATED, True)],
     "optimizer": [("Adam.step", TORCH + "optim/adam.py", True)],
 }
 
@@ -87,6 +92,13 @@ class Maker:
         """The stack and the size of a tensor"""
         phase, op, size = what.split("/")
         size, _, line = size.partition("@")
+        if phase == "xla":
+            return self.stack([("tsl::PThread::ThreadFn(void*)", "../../jaxlib/libjax_common.so", False, 0),
+                               ("tsl::port::AlignedMalloc(unsigned long)", "../../jaxlib/libjax_common.so", False, 0)]), int(size)
+        if phase == "compiled":
+            *outer, inner = PHASES[phase]
+            return self.stack([*((*f, 20) for f in outer), (*inner, int(op)),
+                               ("c10::alloc_cpu(unsigned long)", "libc10.so", False, 0)]), int(size)
         return self.stack([("<module>", SCRIPT, True, int(line or 10)),
                            *((*f, 20 if f[2] else 0) for f in PHASES[phase]),
                            (f"at::_ops::{op}::call(at::Tensor const&)", "libtorch_cpu.so", False, 0),
@@ -160,9 +172,12 @@ class Maker:
             self.bear(word)
 
 
-def make(path, text, end=0, status=0, ended=False):
-    """The trace of such a life; `end` and `status` as in FORMAT.md; `ended`: in good order"""
+def make(path, text, end=0, status=0, ended=False, source=""):
+    """The trace of such a life; `end` and `status` as in FORMAT.md; `ended`: in good order; `source`: of what was generated"""
     m = Maker()
+    for i, line in enumerate(source.splitlines()):
+        file = m.text(GENERATED)
+        m.definitions.append(tm.record(tm.SOURCE, file, i + 1, tail=line.encode()))
     m.event(tm.PROCESS, 1, 0, 100, 7, 2, m.text("python"))
     m.event(tm.THREAD, 1, 1, 100, m.text("python"))
     for word in text.split():

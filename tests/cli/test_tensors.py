@@ -53,6 +53,21 @@ def test_a_moment_is_divided_by_what_tensors_are_for(asked):
         "temporaries": 400000}
 
 
+def test_what_an_object_holds_that_nobody_calls_is_no_models(asked):
+    """A memory of experience, or data, in a class of the program; zeros of a module's own class are buffers."""
+    life = MODEL + "e=held/zeros/700000 r=held/randn/600000 n=member/zeros/500000 "
+    assert kinds(asked(life + LIFE.removeprefix(MODEL), "decompose", "--at", "lost")) == {
+        "parameters": 404000, "buffers": 500000, "optimizer state": 400000, "inputs": 1400000, "activations": 148000}
+
+
+@pytest.mark.parametrize("where", ["other", "held"])
+def test_what_is_made_like_a_parameter_outside_of_modules_is_not_known(asked, where):
+    """Momentum that a program keeps by itself, or anything else."""
+    life = MODEL + f"m={where}/zeros_like/400000@9 z={where}/zeros_like/4000@9 "
+    assert kinds(asked(life + LIFE.removeprefix(MODEL), "decompose", "--at", "lost")) == {
+        "parameters": 404000, "optimizer state": 400000, "inputs": 100000, "activations": 148000, "other tensors": 404000}
+
+
 def test_the_parts_add_up_to_what_peak_says(asked):
     parts, peak = asked(LIFE, "decompose"), asked(LIFE, "peak")
     whole = sum(row["bytes"] for row in peak["peak"])
