@@ -86,12 +86,18 @@ struct memo_frame { /* a Python frame of a stack in the memo: what it read */
 };
 
 struct memo_entry {
-    _Alignas(64) uintptr_t sp, fp, python; /* python: the innermost Python frame; 0: none */
-    uint64_t start, first; /* of its words and frames, counted from the thread's first */
+    _Alignas(64) uintptr_t sp; /* of this one alone: what is aligned together takes a line each */
+    uintptr_t fp, python;      /* python: the innermost Python frame; 0: none */
+    uint64_t start, first;     /* of its words and frames, counted from the thread's first */
+    uint64_t key;
     uint32_t stack;
+    uint32_t next_start; /* where the words of `next` begin */
+    uint16_t next;       /* the entry that was recalled after this one, the last time */
     uint16_t words, frames;
     uint8_t needs_fp;
 };
+
+_Static_assert(sizeof(struct memo_entry) == 64, "more than a line of the cache");
 
 /* How the frames of the thread's trail came together, the outermost first: how many native frames and how
  * many of Python's were used up with each.
@@ -119,6 +125,7 @@ struct meld {
 struct memo {
     uint64_t top, top_frame; /* where words and frames go on */
     uint8_t turn[MEMO_SETS];
+    uint16_t last, expected; /* entries: the one that was recalled last, and the next */
     /* Of the two innermost return addresses, the stack pointer and the Python frame: apart from the
      * entries, so that those of a set are looked at at once. 0: empty.
      */
