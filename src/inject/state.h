@@ -42,22 +42,28 @@ struct trail {
 
 #define PATH_MOST 2048u
 
-struct path_step { /* out of a frame of the last walk */
-    struct caller at, to;
-    uintptr_t pc_at, fp_at, cfa_at; /* where it read what; 0: it did not */
-    uint64_t frame;                 /* what it led to, as it stands in a STACK */
-    bool uses_fp;
-    bool needs_fp; /* where the frame pointer is something else, so may be what lies further up */
+struct path_step {    /* of the last walk: short, as all of them are compared again and again */
+    struct caller to; /* where it led; it left where the one before it did */
+    uint32_t pc_at, fp_at, cfa_at; /* where it read what, in bytes below the stack's end; 0: not */
+    bool leads : 1, guessed : 1;   /* to a frame, by a guess */
+    bool uses_fp : 1;
+    bool
+        needs_fp : 1; /* where the frame pointer is something else, so may be what lies further up */
+    bool plain : 1;   /* the same return address leads on in the same way */
 };
 
 struct path {
-    size_t count; /* of `steps`, at its end */
+    size_t count; /* of `steps`, at its end, after one that stands for where the walk began */
     bool cut;     /* its last step led nowhere */
     size_t
         shared; /* outermost frames, with the mark of a cut, that the last walk found as they were */
     const struct path_step *next; /* that a walk under way may join */
-    size_t fresh_count;           /* steps of a walk under way */
-    struct path_step steps[PATH_MOST], fresh[PATH_MOST];
+    size_t fresh_count;           /* steps of a walk under way, */
+    struct caller began;          /* which began here */
+    const struct path_step
+        *rest;                /* those that led to frames of the thread which are not there yet, */
+    size_t rest_at, rest_end; /* from rest_at to rest_end: see walk_fill; NULL: all are */
+    struct path_step steps[PATH_MOST + 1], fresh[PATH_MOST];
 };
 
 /* A Python frame of a thread's last look, and what the collector was told of it. */

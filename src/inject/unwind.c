@@ -72,6 +72,7 @@ static uint32_t number_of(struct thread *t, const struct looker *l, size_t count
     if (melds) {
         stack = stacks_grown(t, shared, more, known);
     } else {
+        walk_fill(t, count);
         if (looked)
             count = mixed_merge(t, &l->memory, l->tstate, count);
         stack = stacks_number(t, looked ? t->mixed : t->frames, count, known);
