@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "inject/glimpse.h"
 #include "inject/numbers.h"
+#include "python/linetable.h"
 #include "trace/ring.h"
 
 #include <stdbool.h>
@@ -30,6 +31,11 @@ struct pc_row {
 struct numbered {
     uint64_t hash;
     uint64_t number;
+};
+
+struct line_place { /* how far the lines of a Python function were read */
+    uint64_t key;
+    struct py_line_place place;
 };
 
 /* The last of a series of stacks: what the next one shares with it is neither hashed nor told again. */
@@ -126,6 +132,7 @@ struct meld {
 #define FOREIGN_BYTES 32768u
 #define CODES_NEAR 2048u
 #define LINES_NEAR 8192u
+#define LINE_PLACES 64u
 #define MIXED_MOST (2 * RING_DEPTH_MOST + 16)
 
 struct memo {
@@ -188,6 +195,7 @@ struct thread {            /* private memory, most of it never touched */
     uint64_t foreign[FOREIGN_BYTES / 8]; /* a copy of a stack that is not the thread's own */
     struct memo memo;
     struct numbered codes[CODES_NEAR], lines[LINES_NEAR]; /* of Python */
+    struct line_place line_places[LINE_PLACES];
     struct path path;
     struct sight sight;
     struct meld meld;

@@ -212,6 +212,7 @@ void unwind_forget(struct thread *t)
     if (t->has_codes) { /* else their pages stay untouched */
         memset(t->codes, 0, sizeof(t->codes));
         memset(t->lines, 0, sizeof(t->lines));
+        memset(t->line_places, 0, sizeof(t->line_places));
         t->has_codes = false;
     }
     memo_forget(&t->memo);
