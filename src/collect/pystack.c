@@ -93,7 +93,7 @@ static uint64_t frame_of(struct absorb *a, struct absorb_process *p, const struc
         note_loop(&p->python, f->code, text, file, name);
     }
     return stackmap_python(&a->stackmap, a->store, &known,
-                           py_code_line(l, m, &code, f->instruction));
+                           py_code_line(l, m, &code, f->instruction, NULL));
 }
 
 struct found { /* of a thread, innermost first */

@@ -66,24 +66,35 @@ static bool is_helper(const struct py_memory *m, const struct py_code *c)
            py_read_word(m, c->lines + python.layout.size, &bytes) && !bytes;
 }
 
+/* Most functions go on from where they were: their lines are read on. */
+static uint32_t line_of(struct thread *t, const struct py_memory *m, const struct py_code *c,
+                        uint64_t key, uintptr_t instruction)
+{
+    struct line_place *p = &t->line_places[(key >> 20) % LINE_PLACES];
+
+    if (p->key != key)
+        *p = (struct line_place){.key = key};
+    return py_code_line(&python.layout, m, c, instruction, &p->place);
+}
+
 bool codes_frame(struct thread *t, const struct py_memory *m, const struct py_frame *f,
                  uint64_t *frame)
 {
     struct py_code c;
     struct numbered *near;
-    uint64_t key;
+    uint64_t code, key;
     uint32_t number, line;
 
     if (!py_code_read(&python.layout, m, f->code, &c))
         return false;
-    key = key_of(f->code, &c);
-    number = number_of(t, m, f->code, &c, key);
+    code = key_of(f->code, &c);
+    number = number_of(t, m, f->code, &c, code);
     if (!number)
         return false;
-    key = stir(key, f->instruction);
+    key = stir(code, f->instruction);
     near = &t->lines[(key >> 20) % LINES_NEAR];
     if (near->hash != key) {
-        line = py_code_line(&python.layout, m, &c, f->instruction);
+        line = line_of(t, m, &c, code, f->instruction);
         *near = (struct numbered){
             key, is_helper(m, &c) ? 0 : RING_FRAME_PYTHON | (uint64_t)number << 24 | line};
     }

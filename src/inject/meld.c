@@ -3,6 +3,7 @@
 
 #include "inject/python.h"
 #include "inject/sight.h"
+#include "inject/walk.h"
 
 struct joint {
     struct thread *thread;
@@ -89,6 +90,7 @@ bool meld_frames(struct thread *t, const struct py_memory *m, size_t count, size
     if (is_elided(t, count))
         return false;
     join_trail(&j);
+    walk_fill(t, count - j.native + (j.native > 0));
     last = j.native ? t->frames[count - j.native] : 0;
     if (last && !(last & RING_FRAME_CUT) && python_is_eval(last & RING_FRAME_ADDRESS) &&
         !put_inlined(&j))

@@ -40,22 +40,49 @@ static inline bool is_it(const struct memo *m, const struct memo_entry *e,
            (!e->frames || sight_same(&m->frames[e->first % MEMO_FRAMES], e->frames));
 }
 
-/* Which place of a set it is cannot be guessed: so all are looked at, without a branch for each. */
-uint32_t memo_recall(const struct thread *t, const struct memo_call *c)
+/* The stack after this one will most often be the one that came after it before: what is compared then
+ * is fetched now, and need not wait until it is known who asks.
+ */
+static inline uint32_t recalled(struct memo *m, unsigned int place)
 {
-    const struct memo *m = &t->memo;
+    const struct memo_entry *e = &m->entries[place];
+
+    __builtin_prefetch(&m->entries[e->next]);
+    __builtin_prefetch(&m->values[e->next_start]);
+    m->last = (uint16_t)place;
+    m->expected = e->next;
+    return e->stack;
+}
+
+/* Which place of a set it is cannot be guessed: so all are looked at, without a branch for each. */
+static OUTLINE uint32_t search(struct memo *m, const struct memo_call *c)
+{
     size_t set = set_of(c->key);
     unsigned int at = 0;
 
     for (unsigned int i = 0; i < MEMO_WAYS; i++)
         at |= (unsigned int)(m->keys[set + i] == c->key) << i;
     for (; at; at &= at - 1) {
-        const struct memo_entry *e = &m->entries[set + (unsigned int)__builtin_ctz(at)];
+        unsigned int place = (unsigned int)set + (unsigned int)__builtin_ctz(at);
+        struct memo_entry *before = &m->entries[m->last];
 
-        if (likely(is_it(m, e, c)))
-            return e->stack;
+        if (!is_it(m, &m->entries[place], c))
+            continue;
+        before->next = (uint16_t)place;
+        before->next_start = m->entries[place].start % MEMO_WORDS;
+        return recalled(m, place);
     }
     return 0;
+}
+
+uint32_t memo_recall(struct thread *t, const struct memo_call *c)
+{
+    struct memo *m = &t->memo;
+    const struct memo_entry *e = &m->entries[m->expected];
+
+    if (likely(e->key == c->key && is_it(m, e, c)))
+        return recalled(m, m->expected);
+    return search(m, c);
 }
 
 /* Room for the words and frames of one stack, each in one run. */
@@ -103,7 +130,8 @@ void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, 
     fill_up(&w);
     place = place_for(m, c->key);
     m->keys[place] = c->key;
-    m->entries[place] = (struct memo_entry){.sp = c->sp,
+    m->entries[place] = (struct memo_entry){.key = c->key,
+                                            .sp = c->sp,
                                             .fp = c->fp,
                                             .python = c->python,
                                             .start = m->top,

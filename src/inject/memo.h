@@ -30,7 +30,7 @@ static inline struct memo_call memo_call(uintptr_t pc, struct caller second, uin
 }
 
 /* The number of its stack; 0: not known. */
-uint32_t memo_recall(const struct thread *t, const struct memo_call *c);
+uint32_t memo_recall(struct thread *t, const struct memo_call *c);
 
 /* The thread's last walk and look at its frames were for this call: of so many frames. */
 void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, size_t frames);

@@ -7,27 +7,35 @@
 
 static struct path_step *end_of(struct path *p)
 {
-    return p->steps + PATH_MOST;
+    return p->steps + PATH_MOST + 1;
 }
 
-void path_begin(struct thread *t)
+void path_begin(struct thread *t, const struct caller *at)
 {
     t->path.fresh_count = 0;
+    t->path.began = *at;
     t->path.next = end_of(&t->path) - t->path.count;
 }
 
 /* Words that a step read, in the stack of the thread itself, further up than it stands. */
-static inline uintptr_t word(uintptr_t at)
+static inline uintptr_t word(uintptr_t high, uint32_t below)
 {
-    return *(const volatile uintptr_t *)at;
+    return *(const volatile uintptr_t *)(high - below);
 }
 
 /* The frame pointer is compared where it is needed further up: elsewhere it may hold anything. */
-static inline bool is_same(const struct path_step *s, const struct path_step *end)
+static inline bool compares_fp(const struct path_step *s, const struct path_step *end)
 {
-    return (!s->pc_at || word(s->pc_at) == s->to.pc) &&
-           (!s->cfa_at || word(s->cfa_at) == s->to.sp) &&
-           (!s->fp_at || s + 1 == end || !s[1].needs_fp || word(s->fp_at) == s->to.fp);
+    return s->fp_at && s + 1 < end && s[1].needs_fp;
+}
+
+static inline bool is_same(const struct path_step *s, const struct path_step *end, uintptr_t high)
+{
+    if (likely(s->plain))
+        return word(high, s->pc_at) == s->to.pc;
+    return (!s->pc_at || word(high, s->pc_at) == s->to.pc) &&
+           (!s->cfa_at || word(high, s->cfa_at) == s->to.sp) &&
+           (!compares_fp(s, end) || word(high, s->fp_at) == s->to.fp);
 }
 
 const struct path_step *path_join(struct thread *t, const struct caller *at, size_t *count)
@@ -35,13 +43,14 @@ const struct path_step *path_join(struct thread *t, const struct caller *at, siz
     struct path *p = &t->path;
     const struct path_step *end = end_of(p), *s = p->next;
 
-    while (s < end && s->at.sp < at->sp)
+    while (s < end && s[-1].to.sp < at->sp)
         s++;
     p->next = s;
-    if (s == end || s->at.sp != at->sp || s->at.pc != at->pc || (s->needs_fp && s->at.fp != at->fp))
+    if (s == end || s[-1].to.sp != at->sp || s[-1].to.pc != at->pc ||
+        (s->needs_fp && s[-1].to.fp != at->fp))
         return NULL;
     for (; s < end; s++)
-        if (!is_same(s, end)) {
+        if (!is_same(s, end, t->stack_high)) {
             p->next = s + 1; /* what is further up may still be as it was */
             return NULL;
         }
@@ -54,10 +63,10 @@ struct path_step *path_leave(struct thread *t, const struct caller *at)
     struct path *p = &t->path;
     struct path_step *s;
 
-    if (p->fresh_count == PATH_MOST)
+    if (p->fresh_count == PATH_MOST || t->stack_high - at->sp > UINT32_MAX)
         return NULL;
     s = &p->fresh[p->fresh_count++];
-    *s = (struct path_step){.at = *at};
+    *s = (struct path_step){.pc_at = 0};
     return s;
 }
 
@@ -70,6 +79,7 @@ static void find_needs(struct path *p, size_t fresh)
     while (s-- > first) {
         needs = s->uses_fp || (needs && !s->fp_at);
         s->needs_fp = needs;
+        s->plain = s->pc_at && !s->cfa_at && !compares_fp(s, end_of(p));
     }
 }
 
@@ -79,7 +89,7 @@ void path_end(struct thread *t, const struct path_step *joined, bool cut)
     size_t kept = joined ? (size_t)(end_of(p) - joined) : 0;
 
     p->cut = cut;
-    p->shared = kept && !end_of(p)[-1].frame ? kept - 1 : kept;
+    p->shared = kept && !end_of(p)[-1].leads ? kept - 1 : kept;
     p->shared += kept && cut;
     p->count = kept + p->fresh_count;
     if (p->count > PATH_MOST) {
@@ -87,6 +97,7 @@ void path_end(struct thread *t, const struct path_step *joined, bool cut)
         return;
     }
     memcpy(end_of(p) - p->count, p->fresh, p->fresh_count * sizeof(*p->fresh));
+    end_of(p)[-1 - (ptrdiff_t)p->count].to = p->began;
     find_needs(p, p->fresh_count);
 }
 
@@ -107,20 +118,22 @@ static inline bool add_word(struct path_words *w, uintptr_t at, uintptr_t value)
 /* A frame pointer is one of the words where a step uses it, and not where it is only handed on. */
 bool path_read(const struct thread *t, struct path_words *w)
 {
-    const struct path_step *end = t->path.steps + PATH_MOST, *s = end - t->path.count, *from = NULL;
+    const struct path_step *end = t->path.steps + PATH_MOST + 1, *s = end - t->path.count;
+    const struct path_step *from = NULL;
+    uintptr_t high = t->stack_high;
     bool room = t->path.count > 0;
 
     w->count = 0;
     w->needs_fp = room && s->needs_fp;
     for (; s < end && room; s++) {
         if (s->uses_fp && from) {
-            room = add_word(w, from->fp_at, from->to.fp);
+            room = add_word(w, high - from->fp_at, from->to.fp);
             from = NULL;
         }
         if (s->cfa_at)
-            room = room && add_word(w, s->cfa_at, s->to.sp);
+            room = room && add_word(w, high - s->cfa_at, s->to.sp);
         if (s->pc_at)
-            room = room && add_word(w, s->pc_at, s->to.pc);
+            room = room && add_word(w, high - s->pc_at, s->to.pc);
         if (s->fp_at)
             from = s;
     }

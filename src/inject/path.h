@@ -9,15 +9,17 @@
 
 #include "inject/state.h"
 
-/* A walk begins. */
-void path_begin(struct thread *t);
+/* A walk begins here. */
+void path_begin(struct thread *t, const struct caller *at);
 
 /* The walk stands at `at`: does the last one go on from here, unchanged? Its steps from here on; NULL: it
  * does not. *count of them, each with the frame that it led to.
  */
 const struct path_step *path_join(struct thread *t, const struct caller *at, size_t *count);
 
-/* The walk stands at `at` and does not join: a step out of it follows. NULL: there are too many. */
+/* The walk stands at `at` and does not join: a step out of it follows. NULL: there are too many, or it is too
+ * far from the stack's end.
+ */
 struct path_step *path_leave(struct thread *t, const struct caller *at);
 
 /* The walk has come to its end, by itself or by joining the last one: to the outermost frame, or where it

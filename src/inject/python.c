@@ -193,7 +193,7 @@ static bool right_frame(const struct py_memory *m, const struct py_frame *f, boo
     if (at == UINT32_MAX || interrupted)
         return true;
     line = python.line((void *)f->code, (int)at);
-    return line <= 0 || (uint32_t)line == py_code_line(l, m, &c, f->instruction);
+    return line <= 0 || (uint32_t)line == py_code_line(l, m, &c, f->instruction, NULL);
 }
 
 /* Read the whole stack without trust. 1: right, 0: no frame yet, -1: wrong. */

@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "inject/glimpse.h"
 #include "inject/numbers.h"
+#include "python/linetable.h"
 #include "trace/ring.h"
 
 #include <stdbool.h>
@@ -32,6 +33,11 @@ struct numbered {
     uint64_t number;
 };
 
+struct line_place { /* how far the lines of a Python function were read */
+    uint64_t key;
+    struct py_line_place place;
+};
+
 /* The last of a series of stacks: what the next one shares with it is neither hashed nor told again. */
 struct trail {
     uint32_t number; /* of all its frames; 0: nobody was told of it */
@@ -42,22 +48,28 @@ struct trail {
 
 #define PATH_MOST 2048u
 
-struct path_step { /* out of a frame of the last walk */
-    struct caller at, to;
-    uintptr_t pc_at, fp_at, cfa_at; /* where it read what; 0: it did not */
-    uint64_t frame;                 /* what it led to, as it stands in a STACK */
-    bool uses_fp;
-    bool needs_fp; /* where the frame pointer is something else, so may be what lies further up */
+struct path_step {    /* of the last walk: short, as all of them are compared again and again */
+    struct caller to; /* where it led; it left where the one before it did */
+    uint32_t pc_at, fp_at, cfa_at; /* where it read what, in bytes below the stack's end; 0: not */
+    bool leads : 1, guessed : 1;   /* to a frame, by a guess */
+    bool uses_fp : 1;
+    bool
+        needs_fp : 1; /* where the frame pointer is something else, so may be what lies further up */
+    bool plain : 1;   /* the same return address leads on in the same way */
 };
 
 struct path {
-    size_t count; /* of `steps`, at its end */
+    size_t count; /* of `steps`, at its end, after one that stands for where the walk began */
     bool cut;     /* its last step led nowhere */
     size_t
         shared; /* outermost frames, with the mark of a cut, that the last walk found as they were */
     const struct path_step *next; /* that a walk under way may join */
-    size_t fresh_count;           /* steps of a walk under way */
-    struct path_step steps[PATH_MOST], fresh[PATH_MOST];
+    size_t fresh_count;           /* steps of a walk under way, */
+    struct caller began;          /* which began here */
+    const struct path_step
+        *rest;                /* those that led to frames of the thread which are not there yet, */
+    size_t rest_at, rest_end; /* from rest_at to rest_end: see walk_fill; NULL: all are */
+    struct path_step steps[PATH_MOST + 1], fresh[PATH_MOST];
 };
 
 /* A Python frame of a thread's last look, and what the collector was told of it. */
@@ -86,12 +98,18 @@ struct memo_frame { /* a Python frame of a stack in the memo: what it read */
 };
 
 struct memo_entry {
-    _Alignas(64) uintptr_t sp, fp, python; /* python: the innermost Python frame; 0: none */
-    uint64_t start, first; /* of its words and frames, counted from the thread's first */
+    _Alignas(64) uintptr_t sp; /* of this one alone: what is aligned together takes a line each */
+    uintptr_t fp, python;      /* python: the innermost Python frame; 0: none */
+    uint64_t start, first;     /* of its words and frames, counted from the thread's first */
+    uint64_t key;
     uint32_t stack;
+    uint32_t next_start; /* where the words of `next` begin */
+    uint16_t next;       /* the entry that was recalled after this one, the last time */
     uint16_t words, frames;
     uint8_t needs_fp;
 };
+
+_Static_assert(sizeof(struct memo_entry) == 64, "more than a line of the cache");
 
 /* How the frames of the thread's trail came together, the outermost first: how many native frames and how
  * many of Python's were used up with each.
@@ -114,11 +132,13 @@ struct meld {
 #define FOREIGN_BYTES 32768u
 #define CODES_NEAR 2048u
 #define LINES_NEAR 8192u
+#define LINE_PLACES 64u
 #define MIXED_MOST (2 * RING_DEPTH_MOST + 16)
 
 struct memo {
     uint64_t top, top_frame; /* where words and frames go on */
     uint8_t turn[MEMO_SETS];
+    uint16_t last, expected; /* entries: the one that was recalled last, and the next */
     /* Of the two innermost return addresses, the stack pointer and the Python frame: apart from the
      * entries, so that those of a set are looked at at once. 0: empty.
      */
@@ -175,6 +195,7 @@ struct thread {            /* private memory, most of it never touched */
     uint64_t foreign[FOREIGN_BYTES / 8]; /* a copy of a stack that is not the thread's own */
     struct memo memo;
     struct numbered codes[CODES_NEAR], lines[LINES_NEAR]; /* of Python */
+    struct line_place line_places[LINE_PLACES];
     struct path path;
     struct sight sight;
     struct meld meld;

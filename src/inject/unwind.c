@@ -72,6 +72,7 @@ static uint32_t number_of(struct thread *t, const struct looker *l, size_t count
     if (melds) {
         stack = stacks_grown(t, shared, more, known);
     } else {
+        walk_fill(t, count);
         if (looked)
             count = mixed_merge(t, &l->memory, l->tstate, count);
         stack = stacks_number(t, looked ? t->mixed : t->frames, count, known);
@@ -211,6 +212,7 @@ void unwind_forget(struct thread *t)
     if (t->has_codes) { /* else their pages stay untouched */
         memset(t->codes, 0, sizeof(t->codes));
         memset(t->lines, 0, sizeof(t->lines));
+        memset(t->line_places, 0, sizeof(t->line_places));
         t->has_codes = false;
     }
     memo_forget(&t->memo);

@@ -67,6 +67,7 @@ void walk_start(struct walk *w, struct thread *t, struct caller c)
     w->thread = t;
     w->at = c;
     w->kept = true;
+    t->path.rest = NULL;
     look_at(w, c.sp);
 }
 
@@ -76,6 +77,12 @@ static inline bool load(const struct walk *w, uintptr_t at, uintptr_t *value)
         return false;
     *value = *(const volatile uintptr_t *)(at + (uintptr_t)w->bias);
     return true;
+}
+
+/* As a step notes it. */
+static inline uint32_t below_end(const struct walk *w, uintptr_t at)
+{
+    return (uint32_t)(w->thread->stack_high - at);
 }
 
 static inline void use_fp(struct walk *w)
@@ -89,7 +96,7 @@ static inline bool take_fp(struct walk *w, uintptr_t at)
     if (!load(w, at, &w->at.fp))
         return false;
     if (w->step)
-        w->step->fp_at = at;
+        w->step->fp_at = below_end(w, at);
     return true;
 }
 
@@ -108,7 +115,7 @@ static inline enum walk_step leave(struct walk *w, uintptr_t cfa, int fp)
         return WALK_CUT;
     }
     if (w->step)
-        w->step->pc_at = cfa + (uintptr_t)ARCH_RETURN_OFFSET;
+        w->step->pc_at = below_end(w, cfa + (uintptr_t)ARCH_RETURN_OFFSET);
     w->at.sp = cfa;
     w->at.pc = pc;
     return pc ? WALK_CALLER : WALK_END;
@@ -134,8 +141,8 @@ static void note_guess(struct walk *w, uintptr_t frame, uintptr_t next, uintptr_
 {
     w->at = (struct caller){pc, next, w->at.fp};
     if (w->step) {
-        w->step->cfa_at = frame;
-        w->step->pc_at = frame + 8;
+        w->step->cfa_at = below_end(w, frame);
+        w->step->pc_at = below_end(w, frame + 8);
     }
 }
 
@@ -156,7 +163,7 @@ static enum walk_step guess(struct walk *w)
     }
     take_fp(w, frame);
     if (w->step)
-        w->step->pc_at = frame + 8;
+        w->step->pc_at = below_end(w, frame + 8);
     w->at.pc = pc;
     w->at.sp = frame + ARCH_LINK_BYTES;
     return WALK_GUESSED;
@@ -178,7 +185,7 @@ enum walk_step walk_step(struct walk *w)
         if (!load(w, w->at.fp + (uintptr_t)cfi_offset(row), &cfa))
             return WALK_CUT;
         if (w->step)
-            w->step->cfa_at = w->at.fp + (uintptr_t)cfi_offset(row);
+            w->step->cfa_at = below_end(w, w->at.fp + (uintptr_t)cfi_offset(row));
         return leave(w, cfa, cfi_fp(row));
     case CFI_SIGNAL:
         return leave_signal(w);
@@ -215,11 +222,38 @@ static inline void put_frame(struct frames *f, uint64_t frame)
         f->outer[f->seen++ % f->room] = frame;
 }
 
-static void take_rest(struct frames *f, const struct path_step *s, size_t count)
+static uint64_t frame_of(uintptr_t pc, bool guessed)
 {
-    for (const struct path_step *end = s + count; s < end; s++)
-        if (s->frame)
-            put_frame(f, s->frame);
+    return pc | (guessed ? RING_FRAME_GUESSED : 0);
+}
+
+/* All but one of a walk's last steps lead to frames; where none is left out they can wait. */
+static void take_rest(struct thread *t, struct frames *f, const struct path_step *s, size_t count)
+{
+    const struct path_step *end = s + count;
+
+    if (f->count + count <= f->most) {
+        t->path.rest = s;
+        t->path.rest_at = f->count;
+        f->count += end[-1].leads ? count : count - 1;
+        t->path.rest_end = f->count;
+        return;
+    }
+    for (; s < end; s++)
+        if (s->leads)
+            put_frame(f, frame_of(s->to.pc, s->guessed));
+}
+
+void walk_fill(struct thread *t, size_t end)
+{
+    const struct path_step *s = t->path.rest;
+
+    if (!s)
+        return;
+    if (end > t->path.rest_end)
+        end = t->path.rest_end;
+    for (size_t i = t->path.rest_at; i < end; i++, s++)
+        t->frames[i] = frame_of(s->to.pc, s->guessed);
 }
 
 /* One step, with what it read. */
@@ -231,9 +265,8 @@ static enum walk_step step_noted(struct walk *w)
     step = walk_step(w);
     if (w->step) {
         w->step->to = w->at;
-        w->step->frame = step > WALK_CUT
-                           ? w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0)
-                           : 0;
+        w->step->leads = step > WALK_CUT;
+        w->step->guessed = step == WALK_GUESSED;
     }
     return step;
 }
@@ -246,18 +279,18 @@ static enum walk_step walk_own(struct walk *w, struct frames *f)
     enum walk_step step = WALK_CALLER;
     size_t count;
 
-    path_begin(t);
+    path_begin(t, &w->at);
     for (unsigned int i = 0; i < STEPS_MOST; i++) {
         joined = path_join(t, &w->at, &count);
         if (joined) {
-            take_rest(f, joined, count);
+            take_rest(t, f, joined, count);
             step = t->path.cut ? WALK_CUT : WALK_END;
             break;
         }
         step = step_noted(w);
         if (step <= WALK_CUT)
             break;
-        put_frame(f, w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0));
+        put_frame(f, frame_of(w->at.pc, step == WALK_GUESSED));
         if (!w->step)
             break; /* it has left its stack, or has too many frames */
     }
@@ -283,7 +316,7 @@ size_t walk_frames(struct walk *w, size_t count, unsigned int depth)
     for (unsigned int i = 0; i < STEPS_MOST && step > WALK_CUT; i++) {
         step = walk_step(w);
         if (step > WALK_CUT)
-            put_frame(&f, w->at.pc | (step == WALK_GUESSED ? RING_FRAME_GUESSED : 0));
+            put_frame(&f, frame_of(w->at.pc, step == WALK_GUESSED));
     }
     count = join_ends(t->frames, f.count, t->outer, f.room, f.seen);
     if (step != WALK_END)

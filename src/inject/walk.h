@@ -27,7 +27,12 @@ static inline struct pc_row *walk_near(struct thread *t, uintptr_t pc)
     return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40) % PC_ROWS];
 }
 
-/* All frames from w->at on, into t->frames after `count` that are there; how many there are then. */
+/* All frames from w->at on, into t->frames after `count` that are there; how many there are then. Those that
+ * the last walk met as well are put there when they are asked for:
+ */
 size_t walk_frames(struct walk *w, size_t count, unsigned int depth);
+
+/* up to `end` of them are. */
+void walk_fill(struct thread *t, size_t end);
 
 #endif

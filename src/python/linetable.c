@@ -1,5 +1,5 @@
-/* linetable - see linetable.h. The tables are read once from their start, through a small window,
- * and nothing in them is believed: a sum that leaves the range of lines gives no line.
+/* linetable - see linetable.h. The tables are read from their start, or where the last reading ended, through
+ * a small window, and nothing in them is believed: a sum that leaves the range of lines gives no line.
  */
 #include "python/linetable.h"
 
@@ -12,6 +12,8 @@ struct table {
     size_t left; /* bytes that are not in the window yet */
     unsigned int next, have;
     uint8_t window[WINDOW];
+    size_t bytes; /* of all of it */
+    struct py_line_place place;
 };
 
 static bool refill(struct table *t)
@@ -44,15 +46,24 @@ static inline int take(struct table *t)
     return byte;
 }
 
+/* An entry begins here. */
+static inline void note(struct table *t, uint64_t end, int64_t line)
+{
+    if (end <= UINT32_MAX)
+        t->place = (struct py_line_place){(uint32_t)(t->bytes - t->left - (t->have - t->next)),
+                                          (uint32_t)end, line};
+}
+
 static uint32_t checked(int64_t line)
 {
     return line > 0 && line <= PY_LINE_MOST ? (uint32_t)line : 0;
 }
 
 /* To 3.9: pairs of a distance in bytes and one in lines. */
-static uint32_t in_lnotab(struct table *t, int64_t line, uint32_t at)
+static uint32_t in_lnotab(struct table *t, uint32_t at)
 {
-    uint64_t end = 0;
+    uint64_t end = t->place.end;
+    int64_t line = t->place.line;
     int step, lines;
 
     while ((step = take(t)) >= 0 && (lines = take(t)) >= 0) {
@@ -60,14 +71,16 @@ static uint32_t in_lnotab(struct table *t, int64_t line, uint32_t at)
         if (end > at)
             break;
         line += (int8_t)lines;
+        note(t, end, line);
     }
     return checked(line);
 }
 
 /* 3.10: pairs of the length of a range and the distance of its line. */
-static uint32_t in_ranges(struct table *t, int64_t line, uint32_t at)
+static uint32_t in_ranges(struct table *t, uint32_t at)
 {
-    uint64_t end = 0;
+    uint64_t end = t->place.end;
+    int64_t line = t->place.line;
     int step, lines;
 
     while ((step = take(t)) >= 0 && (lines = take(t)) >= 0) {
@@ -76,6 +89,7 @@ static uint32_t in_ranges(struct table *t, int64_t line, uint32_t at)
             line += (int8_t)lines;
         if (end > at)
             return (int8_t)lines == NO_LINE ? 0 : checked(line);
+        note(t, end, line);
     }
     return 0;
 }
@@ -99,9 +113,10 @@ static int64_t take_signed(struct table *t)
 /* Since 3.11: an entry's first byte alone has its highest bit set; it holds the form and how many
  * instructions of two bytes it is for.
  */
-static uint32_t in_locations(struct table *t, int64_t line, uint32_t at)
+static uint32_t in_locations(struct table *t, uint32_t at)
 {
-    uint64_t end = 0;
+    uint64_t end = t->place.end;
+    int64_t line = t->place.line;
     int head;
 
     while ((head = take(t)) >= 0) {
@@ -116,21 +131,38 @@ static uint32_t in_locations(struct table *t, int64_t line, uint32_t at)
             return form == 15 ? 0 : checked(line);
         while ((head = peek(t)) >= 0 && !(head & 0x80))
             t->next++;
+        if (head >= 0)
+            note(t, end, line);
     }
     return 0;
 }
 
-uint32_t py_line(enum py_lines format, const struct py_memory *m, uintptr_t table, size_t bytes,
-                 int32_t first, uint32_t at)
+static uint32_t read_on(enum py_lines format, struct table *t, uint32_t at)
 {
-    struct table t = {.memory = m, .at = table, .left = bytes};
-
     switch (format) {
     case PY_LINES_LNOTAB:
-        return in_lnotab(&t, first, at);
+        return in_lnotab(t, at);
     case PY_LINES_RANGES:
-        return in_ranges(&t, first, at);
+        return in_ranges(t, at);
     default:
-        return in_locations(&t, first, at);
+        return in_locations(t, at);
     }
+}
+
+uint32_t py_line(enum py_lines format, const struct py_memory *m, uintptr_t table, size_t bytes,
+                 int32_t first, uint32_t at, struct py_line_place *place)
+{
+    struct table t = {.memory = m, .at = table, .left = bytes, .bytes = bytes};
+    uint32_t line;
+
+    t.place.line = first;
+    if (place && place->end && place->end <= at && place->read <= bytes) {
+        t.place = *place;
+        t.at += place->read;
+        t.left -= place->read;
+    }
+    line = read_on(format, &t, at);
+    if (place)
+        *place = t.place;
+    return line;
 }

@@ -125,7 +125,7 @@ uint32_t py_code_at(const struct py_layout *l, const struct py_code *c, uintptr_
 }
 
 uint32_t py_code_line(const struct py_layout *l, const struct py_memory *m, const struct py_code *c,
-                      uintptr_t instruction)
+                      uintptr_t instruction, struct py_line_place *place)
 {
     uint32_t at = py_code_at(l, c, instruction);
     uintptr_t bytes;
@@ -134,7 +134,7 @@ uint32_t py_code_line(const struct py_layout *l, const struct py_memory *m, cons
         return c->first_line > 0 && c->first_line <= PY_LINE_MOST ? (uint32_t)c->first_line : 0;
     if (!py_read_word(m, c->lines + l->size, &bytes) || bytes > LINES_MOST)
         return 0;
-    return py_line(l->lines, m, c->lines + l->bytes_data, bytes, c->first_line, at);
+    return py_line(l->lines, m, c->lines + l->bytes_data, bytes, c->first_line, at, place);
 }
 
 static size_t put_utf8(char out[4], uint32_t c)

@@ -8,6 +8,7 @@
 #define PYTHON_PYFRAMES_H
 
 #include "python/layout.h"
+#include "python/linetable.h"
 
 struct py_frame {
     uintptr_t code;        /* address of its code object */
@@ -62,9 +63,9 @@ bool py_code_read(const struct py_layout *l, const struct py_memory *m, uintptr_
 /* The byte in its code where a frame stands; UINT32_MAX: it has not started. */
 uint32_t py_code_at(const struct py_layout *l, const struct py_code *c, uintptr_t instruction);
 
-/* The line where a frame stands; 0: not known. */
+/* The line where a frame stands; 0: not known. `place` as for py_line, of this code. */
 uint32_t py_code_line(const struct py_layout *l, const struct py_memory *m, const struct py_code *c,
-                      uintptr_t instruction);
+                      uintptr_t instruction, struct py_line_place *place);
 
 /* Find out where this version keeps how wide a str's characters are: 3.14 has moved it. `text` is
  * any str; false: it is none that we can read.

@@ -17,9 +17,18 @@ static size_t from_hex(const char *text, unsigned char *out)
     return n;
 }
 
-int main(void)
+/* From the table's start, and from where the last one was: UINT32_MAX where they differ. */
+static uint32_t line_at(enum py_lines format, uintptr_t table, size_t size, int first, uint32_t at,
+                        struct py_line_place *place)
 {
     const struct py_memory plain = {NULL, NULL};
+    uint32_t line = py_line(format, &plain, table, size, first, at, NULL);
+
+    return line == py_line(format, &plain, table, size, first, at, place) ? line : UINT32_MAX;
+}
+
+int main(void)
+{
     char *line = NULL;
     size_t room = 0;
 
@@ -27,6 +36,7 @@ int main(void)
         unsigned char *table;
         int format, first, skip;
         unsigned int bytes;
+        struct py_line_place place = {0};
         size_t size;
 
         if (sscanf(line, "%d %d %u %n", &format, &first, &bytes, &skip) != 3)
@@ -37,7 +47,7 @@ int main(void)
         size = from_hex(line + skip, table);
         for (unsigned int at = 0; at < bytes; at += 2)
             printf("%u ",
-                   py_line((enum py_lines)format, &plain, (uintptr_t)table, size, first, at));
+                   line_at((enum py_lines)format, (uintptr_t)table, size, first, at, &place));
         printf("\n");
         free(table);
     }
