@@ -2,7 +2,7 @@
 #include "questions/watch_unmet.h"
 
 #include "base/dotted.h"
-#include "trace/facts.h"
+#include "trace/format.h"
 
 #include <string.h>
 
