@@ -174,7 +174,7 @@ static int load(struct remote *r, const char *library, uint64_t *entry, struct e
     if (loaded_find(r->process, "tidemark_join", &unused))
         return err_code(
             err, UNREACHABLE,
-            "process %d holds another version of tidemark; start it anew to record it with this one",
+            "process %d holds another version of tidemark; restart it to record it with this one",
             r->process->pid);
     if (!loaded_find(r->process, "dlopen", &dlopen_at) &&
         !loaded_find(r->process, "__libc_dlopen_mode", &dlopen_at))

@@ -58,7 +58,7 @@ static int check_one(int pid, uint64_t at, struct err *err)
     if (first_word(pid, at) == REMOTE_BROKEN)
         return err_code(err, 126,
                         "process %d cannot be attached to any more: an earlier attempt met a fault "
-                        "in there; start it anew, with 'tidemark record' perhaps",
+                        "in there; restart it, with 'tidemark record' perhaps",
                         pid);
     if (has_thread(pid, at, at + REMOTE_SCRATCH_BYTES))
         return err_code(

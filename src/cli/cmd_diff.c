@@ -149,7 +149,7 @@ static int open_and_compare(const char *const *paths, const struct format *forma
 
 static const struct option options[] = {
     {'f', "format", "FORMAT", &format_name, NULL, "How to write the answer (default: text)",
-     .choices_of = formats_of_any},
+     .choices_of = formats_of_pairs},
     {'o', "output", "FILE", &output, NULL,
      "Write to FILE, replacing it when the report is complete", NULL, NULL},
     {0, "by", "WHAT", &by, NULL, "What to sort by (default: peak)", "from to",

@@ -53,19 +53,6 @@ static size_t wrap(const char *text, size_t length, size_t indent, size_t column
     return column;
 }
 
-/* Print lines of text, each of them wrapped on its own. */
-static void put_lines(const char *text, size_t indent)
-{
-    for (const char *at = text; *at;) {
-        size_t n = strcspn(at, "\n");
-        if (at != text)
-            printf("%*s", (int)indent, "");
-        wrap(at, n, indent, indent);
-        putchar('\n');
-        at += n + (at[n] == '\n');
-    }
-}
-
 /* Print paragraphs. Lines that start with a space are kept as they are. */
 static void put_paragraphs(const char *text)
 {
@@ -93,7 +80,8 @@ static void put_row(const char *left, size_t left_width, const char *text)
         printf("  %s\n%*s", left, (int)left_width + 4, "");
     else
         printf("  %-*s  ", (int)left_width, left);
-    put_lines(text, left_width + 4);
+    wrap(text, strlen(text), left_width + 4, left_width + 4);
+    putchar('\n');
 }
 
 static void spell(char *out, size_t size, const struct option *o)
@@ -121,15 +109,18 @@ static size_t options_width(const struct option *table, size_t least)
 
 static void put_options(const struct option *table, size_t width)
 {
-    char left[80], text[2048];
+    char left[80];
 
     for (const struct option *o = table; o && o->name; o++) {
         const char *choices = options_choices(o);
 
         spell(left, sizeof(left), o);
-        snprintf(text, sizeof(text), "%s%s%s", o->help ? o->help : "", choices ? "\nOne of: " : "",
-                 choices ? choices : "");
-        put_row(left, width, text);
+        put_row(left, width, o->help ? o->help : "");
+        if (choices) {
+            printf("%*sOne of:", (int)width + 4, "");
+            wrap(choices, strlen(choices), width + 4, width + 4 + strlen("One of:"));
+            putchar('\n');
+        }
     }
 }
 

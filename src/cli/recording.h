@@ -86,7 +86,7 @@ struct recording {
      "Leave addresses without function names and lines: the recording ends sooner", "debuginfod",  \
      NULL},                                                                                        \
     {0, "no-cache", NULL, &(r).no_cache, NULL,                                                     \
-     "Look into all files of the program anew, and keep nothing for the next recording",           \
+     "Read all files of the program again, and keep nothing for the next recording",               \
      NULL, NULL},                                                                                  \
     {0, "debuginfod", NULL, &(r).debuginfod, NULL,                                                 \
      "Ask the servers of DEBUGINFOD_URLS for debug information that is missing here", "no-names",      \

@@ -38,10 +38,10 @@ bool device_choice_device(const struct device_choice *c, const struct device_kin
 // clang-format off
 #define DEVICE_OPTIONS(choice)                                                                     \
     {0, "device", "WHICH...", &(choice), device_choice_parse,                                      \
-     "Read the memory of these accelerators besides: all (as when not given), none, a kind such "  \
-     "as nvidia, or one such as nvidia:1; 'tidemark devices' lists them", NULL, NULL},             \
+     "Also read the memory of these accelerators: all (as when not given), none, a kind such as "  \
+     "nvidia, or one such as nvidia:1; 'tidemark devices' lists them", NULL, NULL},                \
     {0, "gpu-id", "N", &(choice), device_choice_parse_gpu,                                         \
-     "Read that of accelerator N of the first kind that is there", NULL, NULL}
+     "The same for accelerator N of the first kind that is there", NULL, NULL}
 // clang-format on
 
 #endif

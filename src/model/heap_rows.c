@@ -193,6 +193,21 @@ static void take_lived(void *context, uint64_t stack, const uint64_t lived[HEAP_
         add_lived(&l->rows->rows[row - 1], lived);
 }
 
+void heap_rows_sites_linked(struct heap_rows *r, struct heap *h, heap_weight *weight,
+                            uint64_t standard)
+{
+    uint32_t *of = memory_zeroed((h->stack_count + 1) * sizeof(*of));
+
+    find_sites(r, h, weight, of);
+    for (size_t i = 0; i < h->stack_count; i++)
+        if (of[i]) {
+            h->stacks[i].next = r->rows[of[i] - 1].first;
+            r->rows[of[i] - 1].first = (uint32_t)i + 1;
+        }
+    free(of);
+    sort_and_limit(r, h, standard);
+}
+
 void heap_rows_sites_lived(struct heap_rows *r, struct heap *h, heap_weight *weight,
                            uint64_t standard)
 {

@@ -35,6 +35,9 @@ void heap_rows_stacks(struct heap_rows *r, struct heap *h, heap_weight *weight, 
 void heap_rows_ranked(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard,
                       heap_rank *rank, void *context);
 void heap_rows_sites(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard);
+/* The same, and its stacks are linked as those of heap_rows_ranked: other rows lose theirs. */
+void heap_rows_sites_linked(struct heap_rows *r, struct heap *h, heap_weight *weight,
+                            uint64_t standard);
 /* The same, and `lived` of each row is known. */
 void heap_rows_sites_lived(struct heap_rows *r, struct heap *h, heap_weight *weight,
                            uint64_t standard);

@@ -98,11 +98,33 @@ static const char *const names[] = {
 };
 
 static const char *const beginnings[] = {
-    "operator new",           "std::allocator<",
-    "std::allocator_traits<", "__gnu_cxx::new_alloc",
-    "std::__new_allocator<",  "alloc::raw_vec::",
-    "std::_Vector_base<",     "<alloc::alloc::Global as",
-    "hashbrown::raw::alloc",  "tidemark_", /* of include/tidemark.h, in the program */
+    "operator new",
+    "std::allocator<",
+    "std::allocator_traits<",
+    "__gnu_cxx::new_alloc",
+    "std::__new_allocator<",
+    "alloc::raw_vec::",
+    "std::_Vector_base<",
+    "<alloc::alloc::Global as",
+    "hashbrown::raw::alloc",
+    "tidemark_", /* of include/tidemark.h, in the program */
+    /* of HotSpot, */
+    "os::pd_commit_memory",
+    "os::commit_memory",
+    "os::pd_reserve_memory",
+    "os::reserve_memory",
+    "os::malloc(",
+    "AllocateHeap(",
+    "VirtualSpace::expand_",
+    "G1PageBasedVirtualSpace::",
+    /* and of V8: where they take memory from the system, and hand out parts of it */
+    "v8::base::OS::",
+    "v8::internal::AllocAtLeastWithRetry",
+    "v8::internal::Zone::",
+    "v8::internal::AllocWithRetry",
+    "v8::internal::Malloced::",
+    "v8::internal::AccountingAllocator::",
+    "v8::internal::MemoryAllocator::",
 };
 
 /* Inside containers and the like: of C++, of Rust. */

@@ -39,7 +39,7 @@ const char *access_note(const struct asked *q, const struct access_state *s)
         return arena_printf(q->answer->arena,
                             "No access was told, though --accesses asked for it: %s.", s->why);
     if (!s->told)
-        return "The trace has no accesses: only what stacks prove is told. 'tidemark record "
+        return "The trace has no accesses: it only shows what stacks prove. 'tidemark record "
                "--accesses' tells those of PyTorch and OpenCL, tidemark_access() of "
                "include/tidemark.h those of any program.";
     if (s->uses.told && s->uses.missed == s->uses.told)

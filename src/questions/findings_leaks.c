@@ -7,6 +7,14 @@
 #define MUCH_LEAKED 10.0          /* percent of the peak */
 #define MUCH_LEAKED_BYTES 1048576 /* and not less than this */
 #define LOST_LEAST ((uint64_t)64 << 10)
+#define SITES_MOST 16 /* that are judged as a whole: each holds a tenth of the peak */
+#define GONE_MOST 0.1 /* of what a site holds: what lived for a while and was freed */
+
+/* By what they hold, those that hold nothing any more with them. */
+static uint64_t weight_held(const struct heap_stack_sum *s)
+{
+    return s->at.bytes + 1;
+}
 
 static uint64_t weight_live(const struct heap_stack_sum *s)
 {
@@ -21,11 +29,6 @@ static uint64_t weight_lost(const struct heap_stack_sum *s)
 static bool is_much(const struct heap *h, uint64_t bytes)
 {
     return bytes >= MUCH_LEAKED_BYTES && (double)bytes * 100 >= (double)h->peak.bytes * MUCH_LEAKED;
-}
-
-static double share_of_peak(const struct heap *h, uint64_t bytes)
-{
-    return h->peak.bytes ? (double)bytes / (double)h->peak.bytes * 100 : 0;
 }
 
 static const char *within(struct arena *a, const struct leak_verdict *v)
@@ -52,37 +55,87 @@ static uint64_t worked_until(const struct heap *h)
     return last_ns;
 }
 
-/* The first row of `leaks` in words. */
-static void say_growing(struct findings *f, const struct leak_rows *l)
+static void say_growing(struct findings *f, const struct heap_row *row,
+                        const struct leak_verdict *v, const char *what, const char *look_at)
 {
-    const struct heap_row *row = &l->rows.rows[0];
     struct arena *a = f->answer->arena;
-    char size[TEXT_SIZE], slope[TEXT_SIZE];
-    struct leak_verdict v;
+    char slope[TEXT_SIZE];
     struct finding one = {.severity = FINDING_HIGH,
                           .view = "leaks",
                           .measure = "kept",
-                          .look_at = "leaks",
+                          .look_at = look_at,
                           .confidence = "likely"};
-    const char *site;
+    const char *site = row->stack ? findings_site(a, &row->site) : "stacks that are not known";
 
-    if (!l->rows.count || !leak_rows_judge(l, row, &v))
-        return;
-    site = row->stack ? findings_site(a, &row->site) : "stacks that are not known";
     findings_at_stack(f, &one, row);
     one.to_ns = worked_until(&f->recorded->heap);
-    text_size(size, l->growing_bytes);
-    text_size(slope, text_rounded(v.slope));
-    one.kind = v.within == LEAK_IN_STEPS || v.within == LEAK_IN_REGION ? "grows_in" : "grows";
-    one.title = arena_printf(a, "Memory from %s grows%s", site, within(a, &v));
-    one.evidence = arena_printf(
-        a,
-        "%s of what was alive at the end still grew, most of it from %s, by "
-        "%s per second",
-        size, site, slope);
+    one.kind = v->within == LEAK_IN_STEPS || v->within == LEAK_IN_REGION ? "grows_in" : "grows";
+    one.title = arena_printf(a, "Memory from %s grows%s", site, within(a, v));
+    one.evidence = arena_printf(a, "%s %s, by %s per second", what, site,
+                                text_size(slope, text_rounded(v->slope)));
     one.advice =
         "Find who keeps it: a list, a cache without a limit, or a block that nobody frees.";
     findings_add(f, &one);
+}
+
+/* The first row of `leaks` in words. */
+static void say_growing_stacks(struct findings *f, const struct leak_rows *l)
+{
+    struct leak_verdict v;
+    char size[TEXT_SIZE];
+
+    if (!l->rows.count || !leak_rows_judge(l, &l->rows.rows[0], &v))
+        return;
+    text_size(size, l->growing_bytes);
+    say_growing(f, &l->rows.rows[0], &v,
+                arena_printf(f->answer->arena,
+                             "%s of what was alive at the end still grew, most of it from", size),
+                "leaks");
+}
+
+/* Growth is followed of stacks that hold something at the end. Where others held much meanwhile, as in
+ * a queue of a fixed length, these would seem to grow.
+ */
+static bool is_followed(const struct heap_stack_sum *s)
+{
+    uint64_t stayed = s->at.bytes + s->sums.temporary.bytes;
+
+    return (double)s->sums.allocated.bytes <= (double)stayed + (double)s->at.bytes * GONE_MOST;
+}
+
+/* A virtual machine's own pools are mapped, and grow until it has warmed up. */
+static bool is_heap(const struct heap_stack_sum *s)
+{
+    return s->at_mapped + s->at_shared < s->at.bytes / 2;
+}
+
+/* What no stack shows by itself, its few samples being many stacks', the line that made all of them
+ * may. False: none does.
+ */
+static bool say_growing_site(struct findings *f, const struct leak_rows *l)
+{
+    const struct heap *h = &f->recorded->heap;
+    struct heap_rows sites;
+
+    heap_rows_sites_linked(&sites, &f->recorded->heap, weight_held, SITES_MOST);
+    for (size_t i = 0; i < sites.count && is_much(h, sites.rows[i].sum.at.bytes); i++) {
+        const struct heap_row *row = &sites.rows[i];
+        struct leak_verdict v;
+        char size[TEXT_SIZE];
+
+        if (!row->stack || row->stacks < 2 || !is_heap(&row->sum) || !is_followed(&row->sum) ||
+            !leak_rows_judge(l, row, &v) || v.trend != LEAK_GROWING)
+            continue;
+        say_growing(f, row, &v,
+                    arena_printf(f->answer->arena,
+                                 "%s in %llu stacks, none of which is judged to grow by itself, "
+                                 "still grew together from",
+                                 text_size(size, row->sum.at.bytes),
+                                 (unsigned long long)row->stacks),
+                    "sites");
+        return true;
+    }
+    return false;
 }
 
 static const char *trend_text(enum leak_trend trend)
@@ -122,37 +175,57 @@ static void note_verdicts(struct findings *f)
     }
 }
 
-/* Several processes hold at their ends what they never held together. */
-static const char *when_alive(const struct findings *f, uint64_t live)
-{
-    const struct heap *h = &f->recorded->heap;
-    double share;
-
-    if (h->process_count > 1)
-        return arena_printf(f->answer->arena, "when %zu processes ended, taken together",
-                            h->process_count);
-    share = share_of_peak(h, live); /* both are estimates where it is sampled */
-    return arena_printf(f->answer->arena, "at the end, %.0f %% of the peak",
-                        share < 100 ? share : 100);
-}
-
-/* A process that somebody ended could not free anything. */
-static bool was_killed(const struct heap *h)
-{
-    const struct run_process *r = h->process_count == 1 ? h->processes[0]->run : NULL;
-
-    return r && r->ended && (r->end == TRACE_END_SIGNALED || r->end == TRACE_END_OOM);
-}
-
-/* What a Python program held until the interpreter freed it is only worth a word where it grew:
- * each holds most of its peak then. What little each of many processes leaves adds up, but is
- * nobody's leak.
+/* A process that somebody ended could not free anything; one that became another by exec(2) is not
+ * at its end; and what an interpreter leaves when it has freed what its program held is what its
+ * modules keep on purpose.
  */
-static void find_leaks(struct findings *f)
+static bool may_leak(const struct heap_process *p)
+{
+    return !p->execed && !p->worked_ns &&
+           !(p->run && p->run->ended &&
+             (p->run->end == TRACE_END_SIGNALED || p->run->end == TRACE_END_OOM));
+}
+
+/* The process that left most behind; NULL: none may be said to. What little each of many leaves adds
+ * up, but is nobody's leak.
+ */
+static const struct heap_process *leaker(const struct heap *h)
+{
+    const struct heap_process *most = NULL;
+
+    for (size_t i = 0; i < h->process_count; i++) {
+        const struct heap_process *p = h->processes[i];
+
+        if (may_leak(p) && (!most || p->sums.live.bytes > most->sums.live.bytes))
+            most = p;
+    }
+    return most && is_much(h, most->sums.live.bytes) ? most : NULL;
+}
+
+/* What was mapped a process gives back when it ends: that is no leak. */
+static bool is_much_heap(struct heap *h)
+{
+    heap_at(h, HEAP_AT_END, 0);
+    return is_much(h, h->at_memory[TRACE_MEMORY_HEAP].bytes);
+}
+
+/* "at the end, 40 % of the peak"; of several processes, whose end it was. */
+static const char *when_alive(const struct findings *f, const struct heap_process *p)
+{
+    double share = p->peak.bytes
+                     ? (double)p->sums.live.bytes / (double)p->peak.bytes * 100 /* both estimates */
+                     : 0;
+
+    share = share < 100 ? share : 100;
+    if (f->recorded->heap.process_count < 2 || !p->run || !p->run->name)
+        return arena_printf(f->answer->arena, "at the end, %.0f %% of the peak", share);
+    return arena_printf(f->answer->arena, "when %s (%" PRIu64 ") ended, %.0f %% of its peak",
+                        p->run->name, p->run->pid, share);
+}
+
+static void say_leak(struct findings *f, const struct heap_process *p, bool growing)
 {
     struct heap *h = &f->recorded->heap;
-    struct leak_rows *l = &f->leaks;
-    uint64_t live = h->sums.live.bytes - heap_execed_sum(h).bytes, growing = 0;
     struct finding one = {.kind = "leak",
                           .severity = FINDING_LOW,
                           .view = "leaks",
@@ -161,27 +234,41 @@ static void find_leaks(struct findings *f)
                           .confidence = findings_sure(h)};
     char size[TEXT_SIZE];
 
+    text_size(size, p->sums.live.bytes);
+    one.title = arena_printf(f->answer->arena, "%s were never freed", size);
+    one.evidence = arena_printf(
+        f->answer->arena, "%s were alive %s, %s; most %sis from %s", size, when_alive(f, p),
+        growing ? "and little of it still grew" : "but none of it still grew",
+        h->process_count > 1 ? "of what all processes left " : "of it ",
+        findings_largest(f, weight_live, &one));
+    one.advice =
+        "Harmless in a program that ends anyway; not in one that does this again and again.";
+    findings_add(f, &one);
+}
+
+static void find_leaks(struct findings *f)
+{
+    struct heap *h = &f->recorded->heap;
+    struct leak_rows *l = &f->leaks;
+    const struct heap_process *most = leaker(h);
+    uint64_t growing = 0;
+    bool said = false;
+
     if (l->growth.heap && is_much(h, heap_at_asked(h, HEAP_AT_WORKED).bytes)) {
         leak_rows_read(l, NULL, FINDINGS_VERDICTS);
         growing = l->growing_bytes;
         f->known = l->known.sum;
         if (f->lines)
             note_verdicts(f);
-        if (is_much(h, growing))
-            say_growing(f, l);
+        said = is_much(h, growing);
+        if (said)
+            say_growing_stacks(f, l);
+        else
+            said = say_growing_site(f, l);
     }
     leak_rows_free(l);
-    if (is_much(h, growing) || !is_much(h, live) || was_killed(h))
-        return;
-    text_size(size, live);
-    one.title = arena_printf(f->answer->arena, "%s were never freed", size);
-    one.evidence = arena_printf(
-        f->answer->arena, "%s were alive %s, %s; most of it from %s", size, when_alive(f, live),
-        growing ? "and little of it still grew" : "but none of it still grew",
-        findings_largest(f, weight_live, &one));
-    one.advice =
-        "Harmless in a program that ends anyway; not in one that does this again and again.";
-    findings_add(f, &one);
+    if (!said && most && is_much_heap(h))
+        say_leak(f, most, growing);
 }
 
 /* What nothing pointed to can never be freed. */

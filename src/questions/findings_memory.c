@@ -7,13 +7,16 @@
 #include "questions/heap_cells.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define HELD_SHARE 15.0 /* percent of the peak, for a line or a site */
 #define HELD_LEAST ((uint64_t)4 << 20)
 #define HELD_MOST 2
+#define HELD_IMPORTS 1      /* lines that import are said besides: nobody frees what they hold */
 #define UNUSED_PART 0.5     /* resident memory, of the largest heap: the rest was never touched */
 #define MANY_BLOCKS 10000   /* fewer allocations than this are no churn */
-#define MUCH_TEMPORARY 20.0 /* percent of all allocations */
+#define MUCH_TEMPORARY 20.0 /* percent of all allocations; */
+#define MUCH_OF_PYTHON 50.0 /* of a program whose objects are Python's: a quarter is nothing odd */
 #define CHURN_TIMES 3.0     /* bytes allocated in all to those at the peak */
 #define CHURN_SHARE 0.2     /* of the bytes, by one line */
 #define CHURN_LEAST ((uint64_t)256 << 20)
@@ -34,6 +37,22 @@ static const char *unused_clause(const struct findings *f, bool *unused)
                    : "";
 }
 
+/* A line of Python that imports, as far as its text is known. */
+static bool is_import(const char *code)
+{
+    return code && (strncmp(code, "import ", 7) == 0 ||
+                    (strncmp(code, "from ", 5) == 0 && strstr(code, " import")));
+}
+
+static const char *held_advice(bool unused, bool imports)
+{
+    if (unused)
+        return "Most of what was asked for is never touched, and costs addresses more than memory: ask for less.";
+    if (imports)
+        return "It imports: what a program does not need it can leave out, or import only where it does.";
+    return "To lower the peak, keep less of it at once: free it earlier, or work in parts.";
+}
+
 static void say_held(struct findings *f, struct finding *one, const char *where,
                      const struct heap_amount *at)
 {
@@ -41,14 +60,14 @@ static void say_held(struct findings *f, struct finding *one, const char *where,
     struct arena *a = f->answer->arena;
     char size[TEXT_SIZE], all[TEXT_SIZE], when[TEXT_SIZE];
     double share = (double)at->bytes / (double)h->peak.bytes * 100;
-    bool unused;
+    bool unused, imports = is_import(one->code);
     const char *clause = unused_clause(f, &unused);
 
     text_size(size, at->bytes);
     text_size(all, h->peak.bytes);
     text_duration(when, h->peak_ns);
     one->kind = "held";
-    one->severity = share >= 50 && !unused ? FINDING_HIGH : FINDING_MEDIUM;
+    one->severity = share >= 50 && !unused && !imports ? FINDING_HIGH : FINDING_MEDIUM;
     one->confidence = findings_sure(h);
     one->measure = "peak";
     one->look_at = "peak";
@@ -56,10 +75,7 @@ static void say_held(struct findings *f, struct finding *one, const char *where,
     one->evidence = arena_printf(
         a, "%s held %s%s of the %s that lived after %s%s", where, size,
         h->sampled ? arena_printf(a, " (%s)", heap_basis_brief(h, at)) : "", all, when, clause);
-    one->advice =
-        unused
-            ? "Most of what was asked for is never touched, and costs addresses more than memory: ask for less."
-            : "To lower the peak, keep less of it at once: free it earlier, or work in parts.";
+    one->advice = held_advice(unused, imports);
     findings_add(f, one);
 }
 
@@ -71,26 +87,37 @@ static bool is_large(const struct heap *h, const struct heap_amount *at)
            (double)at->bytes * sure >= (double)h->peak.bytes * HELD_SHARE / 100;
 }
 
-/* Those lines that hold most. */
-static int find_held_lines(struct findings *f)
+/* The line that holds most of those below, and imports or does not; 0: none that is large. */
+static uint32_t largest_held(const struct findings *f, uint64_t below, bool imports)
 {
     const struct line_sums *s = f->lines;
+    uint32_t best = 0;
+
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++) {
+        struct finding one = {0};
+
+        if (s->lines[i].at_peak.bytes >= below || !is_large(s->heap, &s->lines[i].at_peak) ||
+            (best && s->lines[i].at_peak.bytes <= s->lines[best].at_peak.bytes))
+            continue;
+        findings_at_line(f, &one, i);
+        if (is_import(one.code) == imports)
+            best = i;
+    }
+    return best;
+}
+
+static int find_held_lines(struct findings *f, bool imports, int most)
+{
     uint64_t below = UINT64_MAX;
+    uint32_t line;
     int said = 0;
 
-    while (said < HELD_MOST) {
+    while (said < most && (line = largest_held(f, below, imports))) {
         struct finding one = {.view = "source"};
-        uint32_t best = 0;
 
-        for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
-            if (s->lines[i].at_peak.bytes < below &&
-                s->lines[i].at_peak.bytes > s->lines[best].at_peak.bytes * (best != 0))
-                best = i;
-        if (!best || !is_large(s->heap, &s->lines[best].at_peak))
-            break;
-        below = s->lines[best].at_peak.bytes;
-        findings_at_line(f, &one, best);
-        say_held(f, &one, findings_place(f, best), &s->lines[best].at_peak);
+        below = f->lines->lines[line].at_peak.bytes;
+        findings_at_line(f, &one, line);
+        say_held(f, &one, findings_place(f, line), &f->lines->lines[line].at_peak);
         said++;
     }
     return said;
@@ -122,7 +149,12 @@ static void find_held_sites(struct findings *f)
 
 static void find_held(struct findings *f)
 {
-    if (f->lines && !find_held_lines(f))
+    int said;
+
+    if (!f->lines)
+        return;
+    said = find_held_lines(f, false, HELD_MOST) + find_held_lines(f, true, HELD_IMPORTS);
+    if (!said)
         find_held_sites(f);
 }
 
@@ -133,11 +165,22 @@ static uint64_t weight_temporary(const struct heap_stack_sum *s)
     return s->sums.temporary.milliblocks;
 }
 
+/* Most blocks are objects of Python, of which many live for one expression. */
+static bool is_of_python(const struct heap *h)
+{
+    uint64_t blocks = 0;
+
+    for (size_t i = 0; i < h->stack_count; i++)
+        blocks += h->stacks[i].python.milliblocks;
+    return blocks > h->sums.allocated.milliblocks / 2;
+}
+
 static void find_temporary(struct findings *f)
 {
     const struct heap *h = &f->recorded->heap;
     const struct heap_sums *s = &h->sums;
     double share = s->allocated.milliblocks ? heap_share(&s->temporary, &s->allocated) : 0;
+    bool python = is_of_python(h);
     struct finding one = {.kind = "churn",
                           .severity = FINDING_LOW,
                           .view = "flame",
@@ -146,14 +189,35 @@ static void find_temporary(struct findings *f)
                           .confidence = findings_sure(h)};
 
     if (!h->temporary_known || heap_blocks(&s->allocated) < MANY_BLOCKS ||
-        share - 2 * heap_share_error(&s->temporary, &s->allocated) < MUCH_TEMPORARY)
+        share - 2 * heap_share_error(&s->temporary, &s->allocated) <
+            (python ? MUCH_OF_PYTHON : MUCH_TEMPORARY))
         return;
     one.title = arena_printf(f->answer->arena,
                              "%.0f %% of all allocations were freed before the next one", share);
     one.evidence = arena_printf(f->answer->arena, "%s; most of them from %s", one.title,
                                 findings_largest(f, weight_temporary, &one));
-    one.advice = "Use one buffer again and again instead of a new block each time.";
+    one.advice = python ? "Where this is slow, make fewer objects in the innermost loop."
+                        : "Use one buffer again and again instead of a new block each time.";
     findings_add(f, &one);
+}
+
+/* The line that allocates most, of those that do more than import. */
+static uint32_t largest_allocated(const struct findings *f)
+{
+    const struct line_sums *s = f->lines;
+    uint32_t best = 0;
+
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++) {
+        struct finding one = {0};
+
+        if (s->lines[i].allocated.bytes < CHURN_LEAST ||
+            (best && s->lines[i].allocated.bytes <= s->lines[best].allocated.bytes))
+            continue;
+        findings_at_line(f, &one, i);
+        if (!is_import(one.code))
+            best = i;
+    }
+    return best;
 }
 
 /* A line that allocates far more than is ever held at once. */
@@ -163,7 +227,7 @@ static void find_churn(struct findings *f)
     const struct line_sums *s = f->lines;
     struct arena *a = f->answer->arena;
     const struct line_sum *l;
-    uint32_t best = 0;
+    uint32_t best = largest_allocated(f);
     struct finding one = {.kind = "churn",
                           .severity = FINDING_LOW,
                           .view = "source",
@@ -172,12 +236,8 @@ static void find_churn(struct findings *f)
                           .confidence = findings_sure(h)};
     char size[TEXT_SIZE], peak[TEXT_SIZE];
 
-    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
-        if (s->lines[i].allocated.bytes > s->lines[best].allocated.bytes * (best != 0))
-            best = i;
     l = &s->lines[best];
-    if (!best || l->allocated.bytes < CHURN_LEAST ||
-        (double)l->allocated.bytes < (double)h->peak.bytes * CHURN_TIMES ||
+    if (!best || (double)l->allocated.bytes < (double)h->peak.bytes * CHURN_TIMES ||
         (double)l->allocated.bytes < (double)s->sum.allocated.bytes * CHURN_SHARE)
         return;
     text_size(size, l->allocated.bytes);

@@ -128,10 +128,10 @@ static const char *heap_clause(struct arena *a, const struct line_sums *s)
     text_duration(when, h->peak_ns);
     if (strncmp(basis, "exact, to a tick", 16) == 0) /* 'peak' says it at length */
         basis = h->reserved ? "exact; reservations by what was seen resident" : "exact";
-    return arena_printf(a, "%s peaked at %s (%s)%s after %s%s%s%s",
+    return arena_printf(a, "%s peaked at %s (%s) after %s%s%s%s%s",
                         mapped_of(h) ? "heap and mappings" : "the heap",
-                        text_size(size, h->peak.bytes), basis, parts_clause(a, h), when,
-                        region_clause(a, s->recorded), holder_clause(a, s), process_clause(a, h));
+                        text_size(size, h->peak.bytes), basis, when, region_clause(a, s->recorded),
+                        parts_clause(a, h), holder_clause(a, s), process_clause(a, h));
 }
 
 static const char *cpu_clause(struct arena *a, const struct run *r)

@@ -20,35 +20,56 @@ const struct format *format_find(const char *name)
     return NULL;
 }
 
-static bool is_for_any(const struct format *f)
+static bool is_of_all(const struct format *f)
 {
-    return (!f->question && !f->stacks) || f->pair;
+    (void)f;
+    return true;
 }
 
-static char *joined(bool all)
+static bool is_of_any(const struct format *f)
+{
+    return !f->question && !f->stacks;
+}
+
+static bool is_of_pairs(const struct format *f)
+{
+    return is_of_any(f) || f->pair;
+}
+
+/* Their names; `list` keeps them. */
+static const char *named(bool (*is)(const struct format *f), const char **list)
 {
     size_t bytes = 1;
-    char *list, *end;
+    char *names, *end;
 
+    if (*list)
+        return *list;
     for (int i = 0; formats[i]; i++)
         bytes += strlen(formats[i]->name) + 1;
-    end = list = memory_zeroed(bytes);
+    end = names = memory_zeroed(bytes);
     for (int i = 0; formats[i]; i++)
-        if (all || is_for_any(formats[i]))
-            end = stpcpy(end == list ? end : stpcpy(end, " "), formats[i]->name);
-    return list;
+        if (is(formats[i]))
+            end = stpcpy(end == names ? end : stpcpy(end, " "), formats[i]->name);
+    return *list = names;
 }
 
 const char *formats_of_all(void)
 {
     static const char *list;
 
-    return list ? list : (list = joined(true));
+    return named(is_of_all, &list);
 }
 
 const char *formats_of_any(void)
 {
     static const char *list;
 
-    return list ? list : (list = joined(false));
+    return named(is_of_any, &list);
+}
+
+const char *formats_of_pairs(void)
+{
+    static const char *list;
+
+    return named(is_of_pairs, &list);
 }

@@ -53,9 +53,12 @@ FORMATS(X)
 extern const struct format *const formats[]; /* NULL-terminated */
 const struct format *format_find(const char *name);
 
-/* The names of all, and of those that write any answer, separated by spaces; as long as the tool runs. */
+/* The names of all, of those that write any answer, and of those that write two traces, separated by
+ * spaces; as long as the tool runs.
+ */
 const char *formats_of_all(void);
 const char *formats_of_any(void);
+const char *formats_of_pairs(void);
 
 /* The first table that has a stack and a size in each row; NULL: none has. */
 const struct table *formats_stacks(const struct answer *a);

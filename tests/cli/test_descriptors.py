@@ -115,3 +115,23 @@ def test_no_fact_is_asked_for_by_a_key_of_its_own():
         asked = re.findall(r'(?:names_find|names_number|trace_store_fact)\([^;]*?TRACE_OF_\w+,[^;"]*("\w+")',
                            path.read_text())
         assert all(text == '"sampled"' for text in asked), (path, asked)
+
+
+def has_text(line):
+    """Not an option so long that its text begins on the next line"""
+    return not line.lstrip().startswith("-") or re.search(r"\S {2,}\S", line.strip()) is not None
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_texts_of_options_are_wrapped_only_where_a_line_is_full(run, name):
+    options = run("help", name).stdout.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
+    for line, after in zip(options, options[1:]):
+        if has_text(line) and re.match(r" {10,}(?=\S)(?!-|One of:)", after):
+            assert len(line) + 1 + len(after.split()[0]) > 79, (line, after)
+
+
+def test_a_format_that_needs_a_trace_is_not_offered_without_one(run):
+    assert "html" not in run("devices", "-h").stdout
+    assert "html" in run("diff", "-h").stdout
+    refused = run("devices", "-f", "html")
+    assert refused.returncode == 2 and "'html' is not one of" in refused.stderr

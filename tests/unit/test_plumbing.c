@@ -20,11 +20,21 @@ static void test_allocators(void)
         "char* ns::Pool<int>::allocate<8>(unsigned long)",
         "my_strdup.part.0",
         "__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)",
+        "os::commit_memory(char*, unsigned long, bool)",
+        "v8::internal::Zone::Expand(unsigned long)",
     };
     static const char *const are_not[] = {
-        "dealloc",      "subtype_dealloc",  "allocate_buffers", "alloc_small",
-        "mallocate",    "Allocator::reset", "count_allocs",     "main",
+        "dealloc",
+        "subtype_dealloc",
+        "allocate_buffers",
+        "alloc_small",
+        "mallocate",
+        "Allocator::reset",
+        "count_allocs",
+        "main",
         "parse(alloc)",
+        "os::run()",
+        "v8::internal::Heap::Start()",
     };
 
     for (int i = 0; i < COUNT(are); i++)

@@ -51,7 +51,7 @@ export function metaOf(o, grid, labels, lines) {
         name: name(`worker${i}`),
         start: 0,
         end: duration,
-        line: 0,
+        line: i && lines.length > 1 ? 1 : 0,
     }));
     const rss = (x) => Math.floor(peak * (0.6 + x) + 30e6);
     const parts = ['heap', 'stack', 'data', 'file', 'shared', 'anon'];
@@ -113,7 +113,21 @@ export function metaOf(o, grid, labels, lines) {
             },
         ],
         marks: [{ time: duration * 0.5, sort: 'mark', name: name('half'), value: null }],
-        steps: o.labels
+        steps: o.steps
+            ? [
+                  {
+                      name: name('step'),
+                      process: 0,
+                      began: duration * 0.1,
+                      ends: deltas(
+                          Array.from(
+                              { length: o.steps },
+                              (_, i) => duration * (0.1 + (0.8 * (i + 1)) / o.steps),
+                          ),
+                      ),
+                  },
+              ]
+            : o.labels
             ? [
                   {
                       name: name('epoch'),

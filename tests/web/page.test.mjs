@@ -278,6 +278,27 @@ test('a label and a step can be chosen where there are any', async () => {
     await close();
 });
 
+test('of many steps the number is asked for', async () => {
+    const { tab, close } = await open(pageOf({ steps: 1000 }));
+    const field = tab.getByRole('spinbutton', { name: 'step, from 1 to 1000' });
+    await field.fill('900');
+    await field.press('Enter');
+    await settled(tab);
+    const { from, to } = await tab.evaluate(() => tidemark.window);
+    assert.ok(Math.abs(from - 20 * 0.8192) < 0.3 && to > from, `${from} to ${to}`);
+    await field.fill('');
+    await field.press('Enter');
+    await settled(tab);
+    assert.ok(await tab.evaluate(() => tidemark.isWhole()));
+    await close();
+});
+
+test('a thread says where it was started', async () => {
+    const { tab, close } = await open(pageOf({ threads: 3 }), { hash: '#view=processes' });
+    assert.match(await text(tab, '#views'), /tid \d+, started at \w+\.py:\d+/);
+    await close();
+});
+
 test('the parts of the resident memory add up at every sample', async () => {
     const { tab, close } = await open(pageOf(), { hash: '#view=resident' });
     const wrong = await tab.evaluate(() =>

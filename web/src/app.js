@@ -314,14 +314,21 @@ export class App {
         this.closer?.look();
     }
 
+    /** How far the peak of a sampled run may be off, for the whole of it. */
+    get error() {
+        const [error] = /±[\d.]+ %/.exec(this.model.meta.peak_heap?.basis ?? '') ?? [];
+        return error && this.isWhole() ? `, ${error}` : '';
+    }
+
     showMeasures() {
+        const w = { ...this.window, error: this.error };
         for (const id of this.measures) {
             const button = byId(`measure-${id}`);
             const [, value, note] = button.children;
             mark(button, 'aria-checked', this.state.measure === id);
             button.tabIndex = this.state.measure === id ? 0 : -1;
             put(value, inUnit[MEASURES[id].unit](this.totals[id]));
-            put(note, MEASURES[id].note(this.totals, this.window));
+            put(note, MEASURES[id].note(this.totals, w));
         }
     }
 

@@ -5,6 +5,7 @@ import { bytes, moment, time } from './format.js';
 import { colour, FONT, sized, steps, ticksOfBytes, ticksOfTime, under } from './paint.js';
 
 export const BAND = 18; // height of the regions' names
+const APART = 5; // pixels between lines where regions begin: more of them would hide the memory
 export const STRIP = 26;
 const AXIS = 20;
 const MOST_PROCESSES = 8;
@@ -119,13 +120,17 @@ export function regions(c, f, model) {
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     const names = new Map(); // regions of one name have one colour
+    let last = -APART;
     bands(model).forEach((region) => {
         if (!names.has(region.name)) names.set(region.name, names.size % 4);
         const a = f.x(region.start / 1e6);
         const b = f.x((region.end ?? model.meta.duration) / 1e6);
         c.fillStyle = colour(`--band-${names.get(region.name)}`);
         c.fillRect(a, f.top - BAND - 2, Math.max(1.5, b - a - 1), BAND - 2);
-        c.fillRect(a, f.top, 1, f.height);
+        if (a - last >= APART) {
+            c.fillRect(a, f.top, 1, f.height);
+            last = a;
+        }
         if (b - a < 26) return;
         c.fillStyle = colour('--ink');
         c.save();

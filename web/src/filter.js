@@ -113,7 +113,7 @@ export class Filter {
     constructor(host, app) {
         const { meta } = app.model;
         this.app = app;
-        this.steps = stepsOf(meta).slice(0, MOST);
+        this.steps = stepsOf(meta);
         this.who = h(
             'select',
             {
@@ -130,14 +130,7 @@ export class Filter {
             h('option', { value: '' }, 'Any label'),
             labels.slice(0, MOST).map((text) => h('option', { value: text }, text)),
         );
-        this.step = h(
-            'select',
-            { 'aria-label': 'step', onchange: () => this.takeStep() },
-            h('option', { value: '' }, 'Any step'),
-            this.steps.map((s, i) =>
-                h('option', { value: String(i) }, `${s.name}, ${time(s.end - s.start)}`),
-            ),
-        );
+        this.step = this.steps.length > MOST ? this.stepField() : this.stepMenu();
         show(
             host,
             meta.processes.length > 1 || meta.threads.length > 1 ? this.who : null,
@@ -146,9 +139,33 @@ export class Filter {
         );
     }
 
-    takeStep() {
-        const step = this.steps[Number(this.step.value)];
-        if (this.step.value === '' || !step) this.app.setWindow(-1, this.app.model.cells - 1);
+    stepMenu() {
+        return h(
+            'select',
+            { 'aria-label': 'step', onchange: () => this.takeStep(this.step.value) },
+            h('option', { value: '' }, 'Any step'),
+            this.steps.map((s, i) =>
+                h('option', { value: String(i) }, `${s.name}, ${time(s.end - s.start)}`),
+            ),
+        );
+    }
+
+    /** Where there are too many for a menu, their number is asked for. */
+    stepField() {
+        return h('input', {
+            type: 'number',
+            class: 'step',
+            min: '1',
+            max: String(this.steps.length),
+            placeholder: `Step, 1 – ${this.steps.length}`,
+            'aria-label': `step, from 1 to ${this.steps.length}`,
+            onchange: () => this.takeStep(this.step.value && String(this.step.value - 1)),
+        });
+    }
+
+    takeStep(value) {
+        const step = this.steps[Number(value)];
+        if (value === '' || !step) this.app.setWindow(-1, this.app.model.cells - 1);
         else this.app.setTimes(step.start, step.end);
     }
 
@@ -159,6 +176,8 @@ export class Filter {
         const at = this.steps.findIndex(
             (s) => this.app.model.quietAt(s.start) === from && this.app.model.quietAt(s.end) === to,
         );
-        this.step.value = at < 0 || this.app.isWhole() ? '' : String(at);
+        const field = this.step.type === 'number';
+        if (document.activeElement !== this.step || !field)
+            this.step.value = at < 0 || this.app.isWhole() ? '' : String(field ? at + 1 : at);
     }
 }

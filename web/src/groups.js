@@ -39,7 +39,7 @@ function threadRow(m, index) {
     const process = m.meta.processes[thread.process];
     return {
         name: `${thread.name || 'thread'} ${thread.tid}`,
-        more: process?.name ?? '',
+        more: [process?.name, m.startOf(thread)].filter(Boolean).join(', '),
         path: '',
         only: `t${index}`,
     };

@@ -6,7 +6,7 @@ const perSecond = (value, span) => (span > 0 ? value / span : null);
 
 /**
  * needs: what must have been recorded. note: the small line below the total, from the totals t, the
- * window w = { from, to, span } in seconds.
+ * window w = { from, to, span } in seconds, and w.error, how far the peak of a sampled run may be off.
  */
 export const MEASURES = {
     peak: {
@@ -14,7 +14,7 @@ export const MEASURES = {
         unit: 'bytes',
         needs: 'heap',
         tip: 'live at the highest moment inside the window',
-        note: (t) => `at ${time(t.peakTime)}`,
+        note: (t, w) => `at ${time(t.peakTime)}${w.error}`,
     },
     end: {
         name: 'At the end',

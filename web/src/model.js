@@ -289,6 +289,10 @@ export class Model {
     fileOfLine(line) {
         return this.strings[this.lines.file[line]] ?? '';
     }
+    /** Where a thread was started, in words; '' where that is not known. */
+    startOf(thread) {
+        return thread?.line ? `started at ${this.lineName(thread.line)}` : '';
+    }
     /** file:line; of lines that are not the program's own a text in parentheses. */
     lineName(line) {
         const number = this.lines.number[line];

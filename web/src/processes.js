@@ -171,12 +171,13 @@ export class Processes {
         const value = process ? this.byProcess[item.index] : this.byThread[item.index];
         row.item = item;
         put(row.name, one.name || (thread ? 'thread' : '?'));
-        put(row.id, process ? ` pid ${process.pid}` : ` tid ${thread.tid}`);
+        const start = app.model.startOf(thread);
+        put(row.id, process ? ` pid ${process.pid}` : ` tid ${thread.tid}${start && `, ${start}`}`);
         row.place.style.paddingLeft = `${Math.min(item.depth, 12) * 14}px`;
         mark(
             row.element,
             'title',
-            [process?.command, process?.unrecorded && `not recorded: ${process.unrecorded}`]
+            [process?.command, start, process?.unrecorded && `not recorded: ${process.unrecorded}`]
                 .filter(Boolean)
                 .join('\n') || null,
         );
