@@ -25,6 +25,7 @@ enum intake_kind {
     INTAKE_REGION_END,
     INTAKE_MARK, /* the same */
     INTAKE_STEP,
+    INTAKE_FAILED, /* memory that was refused; `key` is how that is called, a text */
 };
 
 struct intake_event {

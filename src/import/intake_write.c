@@ -264,6 +264,10 @@ static void put(struct writing *w, struct intake_event *e)
         PUT(w->in, TRACE_MARK, e->time_ns - w->first_ns, e->thread, TRACE_MARK_STEP, e->key, 0,
             e->bytes);
         break;
+    case INTAKE_FAILED:
+        PUT(w->in, TRACE_SPACE_FAILED, e->time_ns - w->first_ns, e->thread, e->bytes, e->stack, 0,
+            e->key, 0, 1);
+        break;
     }
 }
 

@@ -134,11 +134,16 @@ static uint64_t time_of(struct torch_taking *t, pickle_value event)
     return t->now_ns;
 }
 
+static bool is_oom(const struct torch_taking *t, pickle_value event)
+{
+    return pickle_is(t->p, pickle_get(t->p, event, "action"), "oom");
+}
+
 static uint64_t name_of(struct torch_taking *t, pickle_value event, uint64_t bytes)
 {
     char text[64];
 
-    if (!pickle_is(t->p, pickle_get(t->p, event, "action"), "oom"))
+    if (!is_oom(t, event))
         return intake_text(t->in, "snapshot", 8);
     snprintf(text, sizeof(text), "out of memory: %" PRIu64 " bytes asked for", bytes);
     return intake_text(t->in, text, strlen(text));
@@ -166,9 +171,14 @@ void torch_take_event(struct torch_taking *t, pickle_value event)
     e.thread = torch_thread(t, pickle_number(t->p, pickle_get(t->p, event, "stream"), 0));
     if (e.kind == INTAKE_MARK)
         e.key = name_of(t, event, e.bytes);
-    if (e.kind == INTAKE_ALLOC || e.kind == INTAKE_SEGMENT)
+    if (e.kind == INTAKE_ALLOC || e.kind == INTAKE_SEGMENT || is_oom(t, event))
         e.stack = torch_stack(t, pickle_get(t->p, event, "frames"));
     t->mapped += action->part && e.kind == INTAKE_SEGMENT ? e.bytes : 0;
     t->unmapped += action->part && e.kind == INTAKE_SEGMENT_END ? e.bytes : 0;
     add(t, e);
+    if (is_oom(t, event)) { /* the mark that it is, and what was refused */
+        e.kind = INTAKE_FAILED;
+        e.key = intake_text(t->in, "PyTorch's pool", 14);
+        add(t, e);
+    }
 }

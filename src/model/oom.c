@@ -3,8 +3,6 @@
  */
 #include "model/oom.h"
 
-#include "model/space_lens.h"
-
 #include <signal.h>
 
 /* ---- while the trace is read ---- */
@@ -60,7 +58,23 @@ void oom_begin(struct oom *o, struct recorded *r)
 
 /* ---- which moment ---- */
 
-static void judge_failures(struct oom *o, uint64_t space, uint64_t until_ns)
+static enum trace_space_kind kind_of(const struct space_list *l, uint64_t space)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->list[i].number == space)
+            return l->list[i].kind;
+    return TRACE_SPACE_DEVICE;
+}
+
+/* A pool is refused nothing itself: it is its device that has no more for it. */
+static bool is_about(const struct space_list *l, uint64_t space, uint64_t failed)
+{
+    return failed == space ||
+           (space != SPACE_HOST && failed != SPACE_HOST && kind_of(l, space) == TRACE_SPACE_POOL);
+}
+
+static void judge_failures(struct oom *o, const struct space_list *spaces, uint64_t space,
+                           uint64_t until_ns)
 {
     const struct heap *h = &o->recorded->heap;
     uint64_t live;
@@ -69,7 +83,7 @@ static void judge_failures(struct oom *o, uint64_t space, uint64_t until_ns)
         const struct oom_event *e = &o->events[i];
         struct oom_failure *f = &o->list[e->of];
 
-        if (f->space != space) {
+        if (!is_about(spaces, space, f->space)) {
             o->elsewhere++;
             continue;
         }
@@ -149,14 +163,14 @@ static void at_moment(struct oom *o, const struct selection *options)
                                                   : h->to_ns;
 }
 
-static void choose(struct oom *o, const struct selection *options)
+static void choose(struct oom *o, const struct selection *options, const struct space_list *spaces)
 {
     const struct run_process *killed = ended_by(o, true), *signaled = ended_by(o, false);
     struct trace_health health = trace_health(o->recorded->trace);
 
     if (options->at != SELECTION_AT_DEFAULT)
         at_moment(o, options);
-    judge_failures(o, options->space, o->how == OOM_ASKED ? o->time_ns : UINT64_MAX);
+    judge_failures(o, spaces, options->space, o->how == OOM_ASKED ? o->time_ns : UINT64_MAX);
     if (o->how == OOM_ASKED)
         return;
     if (killed) {
@@ -193,9 +207,9 @@ static void take_sample(void *context, const struct trace_event *ev)
         o->sampled_ns = ev->time_ns;
 }
 
-void oom_find(struct oom *o, const struct selection *options)
+void oom_find(struct oom *o, const struct selection *options, const struct space_list *spaces)
 {
-    choose(o, options);
+    choose(o, options, spaces);
     if (o->how != OOM_NONE)
         recorded_take_again(o->recorded, take_sample, o, o->time_ns);
 }

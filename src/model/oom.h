@@ -6,6 +6,7 @@
 
 #include "model/heap.h"
 #include "model/recorded.h"
+#include "model/space_lens.h"
 
 #define OOM_FAILURES_MOST 4096
 
@@ -48,7 +49,7 @@ struct oom { /* zeroed: nothing was read */
 /* Before the trace is read: hear of what fails. */
 void oom_begin(struct oom *o, struct recorded *r);
 /* Once it was: find the moment. What the machine had then is read by recorded_read_again. */
-void oom_find(struct oom *o, const struct selection *options);
+void oom_find(struct oom *o, const struct selection *options, const struct space_list *spaces);
 
 /* "an allocation was refused" and so on. */
 const char *oom_text(const struct oom *o, struct arena *a);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define RESERVES_MOST ((size_t)1 << 20)
 
@@ -48,6 +49,20 @@ static void remove_told(struct reserves *r, uint64_t number)
     r->list[place - 1] = r->list[--r->count];
     if (place <= r->count)
         intmap_put(&r->places, r->list[place - 1].number, place);
+}
+
+uint64_t reserves_space_of(const struct space_list *spaces, const struct space_entry *pool)
+{
+    const char *name = strchr(pool->name, ':');
+
+    for (size_t i = 0; name && i < spaces->count; i++) {
+        const struct space_entry *x = &spaces->list[i];
+
+        if (x->kind == TRACE_SPACE_RESERVED && strchr(x->name, ':') &&
+            strcmp(strchr(x->name, ':'), name) == 0)
+            return x->number;
+    }
+    return 0;
 }
 
 static bool is_reserved(const struct space_list *l, uint64_t space)
@@ -101,33 +116,27 @@ static int by_address(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-struct placed { /* a block */
-    uint64_t process, address, bytes;
-    bool sample;
-};
-
 static int by_place(const void *a, const void *b)
 {
-    const struct placed *x = a, *y = b;
+    const struct reserve_block *x = a, *y = b;
 
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static struct placed *list_blocks(const struct tensors *t, const struct tensors_moment *moment,
-                                  size_t *count)
+static struct reserve_block *list_blocks(const struct tensors *t,
+                                         const struct tensors_moment *moment, size_t *count)
 {
-    struct placed *list = memory_zeroed((t->count + 1) * sizeof(*list));
+    struct reserve_block *list = memory_zeroed((t->count + 1) * sizeof(*list));
 
     for (size_t i = 0; i < t->count; i++) {
         const struct tensor *x = &t->list[i];
 
         if (x->address && tensors_alive(moment, x))
-            list[(*count)++] = (struct placed){t->heap->processes[x->place - 1]->number, x->address,
-                                               x->bytes, x->sample};
+            list[(*count)++] = (struct reserve_block){t->heap->processes[x->place - 1]->number,
+                                                      x->address, x->bytes, x->sample};
     }
-    memory_sort(list, *count, sizeof(*list), by_place);
     return list;
 }
 
@@ -138,7 +147,7 @@ static void leave_free(struct reserve *x, uint64_t up_to)
 }
 
 /* A sample tells of the blocks that it stands for how many bytes they are, not where. */
-static void put_in(struct reserve *x, const struct placed *b)
+static void put_in(struct reserve *x, const struct reserve_block *b)
 {
     x->requested += b->bytes;
     if (b->sample) {
@@ -150,14 +159,14 @@ static void put_in(struct reserve *x, const struct placed *b)
     x->end = b->address + b->bytes;
 }
 
-static bool is_before(const struct reserve *x, const struct placed *b)
+static bool is_before(const struct reserve *x, const struct reserve_block *b)
 {
     return x->process < b->process ||
            (x->process == b->process && b->address - x->address >= x->bytes &&
             b->address >= x->address);
 }
 
-static void fill(struct reserves *r, const struct placed *list, size_t count)
+static void fill(struct reserves *r, const struct reserve_block *list, size_t count)
 {
     size_t at = 0;
 
@@ -178,14 +187,20 @@ static void finish(struct reserve *x)
         x->blocks = x->requested = x->largest_free = ABSENT;
 }
 
-static void put_blocks_in(struct reserves *r, const struct tensors *t,
-                          const struct tensors_moment *moment)
+static void put_blocks_in(struct reserves *r, struct reserve_block *list, size_t count)
 {
-    size_t count = 0;
-    struct placed *list = list_blocks(t, moment, &count);
-
+    memory_sort(list, count, sizeof(*list), by_place);
     memory_sort(r->list, r->count, sizeof(*r->list), by_address);
     fill(r, list, count);
+}
+
+static void put_alive_in(struct reserves *r, const struct tensors *t,
+                         const struct tensors_moment *moment)
+{
+    size_t count = 0;
+    struct reserve_block *list = list_blocks(t, moment, &count);
+
+    put_blocks_in(r, list, count);
     free(list);
 }
 
@@ -193,12 +208,29 @@ void reserves_find(struct reserves *r, const struct mappings *m, const struct te
                    const struct tensors_moment *moment)
 {
     mappings_each(m, take_mapping, r);
-    put_blocks_in(r, t, moment);
+    put_alive_in(r, t, moment);
     for (size_t i = 0; i < r->count; i++)
         finish(&r->list[i]);
 }
 
 /* A block is as large as its pool has made it: what was asked for is not told. */
+static void finish_told(struct reserves *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct reserve *x = &r->list[i];
+
+        leave_free(x, x->address + x->bytes);
+        x->used = x->requested;
+        x->requested = ABSENT;
+    }
+}
+
+void reserves_fill_blocks(struct reserves *r, struct reserve_block *list, size_t count)
+{
+    put_blocks_in(r, list, count);
+    finish_told(r);
+}
+
 void reserves_fill_told(struct reserves *r, uint64_t space, const struct tensors *t,
                         const struct tensors_moment *moment)
 {
@@ -208,14 +240,8 @@ void reserves_fill_told(struct reserves *r, uint64_t space, const struct tensors
         if (r->list[i].space == space)
             r->list[kept++] = r->list[i];
     r->count = kept;
-    put_blocks_in(r, t, moment);
-    for (size_t i = 0; i < r->count; i++) {
-        struct reserve *x = &r->list[i];
-
-        leave_free(x, x->address + x->bytes);
-        x->used = x->requested;
-        x->requested = ABSENT;
-    }
+    put_alive_in(r, t, moment);
+    finish_told(r);
 }
 
 void reserves_free(struct reserves *r)

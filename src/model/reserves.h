@@ -21,6 +21,11 @@ struct reserve { /* a segment; numbers may be ABSENT */
     uint64_t number, space; /* of a told pool's segment */
 };
 
+struct reserve_block { /* one that was handed out */
+    uint64_t process, address, bytes;
+    bool sample;
+};
+
 struct reserves { /* zeroed: none */
     struct reserve *list;
     size_t count, room;
@@ -34,9 +39,13 @@ void reserves_take(struct reserves *r, struct threads *threads, const struct tra
 /* Take what told pools have to hand out, up to a moment; others are left alone. */
 void reserves_take_told(struct reserves *r, const struct space_list *spaces,
                         struct threads *threads, const struct trace_event *ev);
+/* Where the segments of a told pool are: "reserved:NAME" of "pool:NAME". 0: nowhere. */
+uint64_t reserves_space_of(const struct space_list *spaces, const struct space_entry *pool);
 /* Of the pool whose segments are in one space: put its blocks into them, all that live at a moment. */
 void reserves_fill_told(struct reserves *r, uint64_t space, const struct tensors *t,
                         const struct tensors_moment *moment);
+/* The same of blocks that are known otherwise, in any order: all of them, and all segments, are of one pool. */
+void reserves_fill_blocks(struct reserves *r, struct reserve_block *list, size_t count);
 /* Of the mappings at a moment, and the blocks that live then. Sorted by process and address. */
 void reserves_find(struct reserves *r, const struct mappings *m, const struct tensors *t,
                    const struct tensors_moment *moment);

@@ -22,13 +22,19 @@ static bool is_known(const struct tensors *t, const struct tensor *of)
     return of->needed < t->born[of->place - 1];
 }
 
+/* Without gradients after it, what is put together from others looks as a cache does. */
+static bool is_open(const struct tensor *t)
+{
+    return t->kind == TENSOR_TEMPORARY || t->kind == TENSOR_CACHE;
+}
+
 static void judge(const struct intmap *known, struct tensor *t)
 {
     uint64_t value;
 
     if (intmap_get(known, key(t, STACK), &value))
         t->kind = (enum tensor_kind)value;
-    else if (intmap_get(known, key(t, TRAINS), &value))
+    else if (t->kind == TENSOR_TEMPORARY && intmap_get(known, key(t, TRAINS), &value))
         t->kind = TENSOR_ACTIVATION;
 }
 
@@ -43,7 +49,7 @@ void tensor_cut_judge(struct tensors *t, const struct tensors_moment *m)
             intmap_put(&known, key(of, TRAINS), 1);
         else if (is_forward(of) && is_known(t, of))
             intmap_put(&known, key(of, STACK), of->kind);
-        else if (is_forward(of) && of->kind == TENSOR_TEMPORARY && tensors_alive(m, of))
+        else if (is_forward(of) && is_open(of) && tensors_alive(m, of))
             judge(&known, of);
     }
     intmap_free(&known);

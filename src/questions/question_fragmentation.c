@@ -5,14 +5,11 @@
 #include "model/mapping_read.h"
 #include "model/reserves.h"
 #include "questions/heap_cells.h"
+#include "questions/pool_rows.h"
 #include "questions/tensor_answer.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define ROWS 30
 
-enum { POOL, SEGMENTS, RESERVED, USED, REQUESTED, FREE, LARGEST, SCATTERED };
 enum {
     SEG_PROCESS,
     SEG_ADDRESS,
@@ -23,17 +20,6 @@ enum {
     SEG_FREE,
     SEG_LARGEST,
     SEG_SITE
-};
-
-static const struct table_column columns[] = {
-    [POOL] = {"pool", UNIT_TEXT},
-    [SEGMENTS] = {"segments", UNIT_COUNT},
-    [RESERVED] = {"reserved", UNIT_BYTES},
-    [USED] = {"used", UNIT_BYTES},           /* with what sizes are rounded up by */
-    [REQUESTED] = {"requested", UNIT_BYTES}, /* without */
-    [FREE] = {"free", UNIT_BYTES},
-    [LARGEST] = {"largest_free", UNIT_BYTES},
-    [SCATTERED] = {"scattered", UNIT_PERCENT}, /* of what is free: not in the largest piece */
 };
 
 static const struct table_column segment_columns[] = {
@@ -54,20 +40,6 @@ struct asking {
 
 /* ---- rows ---- */
 
-static void cell_known(struct table_cell *c, uint64_t number)
-{
-    if (number != ABSENT)
-        cell_number(c, number);
-}
-
-/* By what is used, or else by what was asked for: then it is at most so much. */
-static uint64_t free_of(const struct reserve *x)
-{
-    uint64_t taken = x->used != ABSENT ? x->used : x->requested;
-
-    return taken == ABSENT ? ABSENT : x->bytes > taken ? x->bytes - taken : 0;
-}
-
 /* NULL: it is none that is there. */
 static const struct space_entry *space_of(const struct asked *q)
 {
@@ -77,21 +49,6 @@ static const struct space_entry *space_of(const struct asked *q)
         if (s->spaces.list[i].number == q->options->space)
             return &s->spaces.list[i];
     return NULL;
-}
-
-/* Where the segments of a told pool are: "reserved:NAME" of "pool:NAME". 0: nowhere. */
-static uint64_t reserved_of(const struct asking *s, const struct space_entry *pool)
-{
-    const char *name = strchr(pool->name, ':');
-
-    for (size_t i = 0; name && i < s->spaces.count; i++) {
-        const struct space_entry *x = &s->spaces.list[i];
-
-        if (x->kind == TRACE_SPACE_RESERVED && strchr(x->name, ':') &&
-            strcmp(strchr(x->name, ':'), name) == 0)
-            return x->number;
-    }
-    return 0;
 }
 
 static const char *name_of(struct asked *q, uint64_t process)
@@ -106,7 +63,7 @@ static const char *name_of(struct asked *q, uint64_t process)
 static int by_free(const void *a, const void *b)
 {
     const struct reserve *x = a, *y = b;
-    uint64_t of_x = free_of(x), of_y = free_of(y);
+    uint64_t of_x = pool_rows_free(x), of_y = pool_rows_free(y);
 
     of_x = of_x == ABSENT ? 0 : of_x;
     of_y = of_y == ABSENT ? 0 : of_y;
@@ -127,11 +84,11 @@ static void put_segment(struct asked *q, struct table *t, const struct reserve *
     cell_text(&c[SEG_PROCESS], name_of(q, x->process));
     cell_number(&c[SEG_ADDRESS], x->address);
     cell_number(&c[SEG_RESERVED], x->bytes);
-    cell_known(&c[SEG_BLOCKS], x->blocks);
-    cell_known(&c[SEG_USED], x->used);
-    cell_known(&c[SEG_REQUESTED], x->requested);
-    cell_known(&c[SEG_FREE], free_of(x));
-    cell_known(&c[SEG_LARGEST], x->largest_free);
+    pool_rows_known(&c[SEG_BLOCKS], x->blocks);
+    pool_rows_known(&c[SEG_USED], x->used);
+    pool_rows_known(&c[SEG_REQUESTED], x->requested);
+    pool_rows_known(&c[SEG_FREE], pool_rows_free(x));
+    pool_rows_known(&c[SEG_LARGEST], x->largest_free);
     if (x->stack && x->stack <= f->stack_count) {
         struct table_frame site = frames_site(f, x->stack);
 
@@ -139,60 +96,15 @@ static void put_segment(struct asked *q, struct table *t, const struct reserve *
     }
 }
 
-static void sum(uint64_t *to, uint64_t number)
-{
-    *to = *to == ABSENT || number == ABSENT ? ABSENT : *to + number;
-}
-
-static void put_pool(struct asked *q, struct table *t, const struct reserve *list, size_t count)
-{
-    struct reserve all = {0};
-    uint64_t left = 0;
-    struct table_cell *c = table_add(q->answer, t);
-
-    for (size_t i = 0; i < count; i++) {
-        sum(&all.bytes, list[i].bytes);
-        sum(&all.used, list[i].used);
-        sum(&all.requested, list[i].requested);
-        sum(&left, free_of(&list[i]));
-        if (list[i].largest_free == ABSENT || all.largest_free == ABSENT)
-            all.largest_free = ABSENT;
-        else if (list[i].largest_free > all.largest_free)
-            all.largest_free = list[i].largest_free;
-    }
-    cell_text(&c[POOL], name_of(q, list[0].process));
-    cell_number(&c[SEGMENTS], count);
-    cell_number(&c[RESERVED], all.bytes);
-    cell_known(&c[USED], all.used);
-    cell_known(&c[REQUESTED], all.requested);
-    cell_known(&c[FREE], left);
-    cell_known(&c[LARGEST], all.largest_free);
-    if (left != ABSENT && all.largest_free != ABSENT && left)
-        heap_cell_percent(&c[SCATTERED], (double)left - (double)all.largest_free, (double)left);
-}
-
-static int by_process(const void *a, const void *b)
-{
-    const struct reserve *x = a, *y = b;
-
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return x->address < y->address ? -1 : x->address > y->address;
-}
-
 static void put_tables(struct asked *q, struct reserves *r)
 {
-    struct table *pools = answer_add(q->answer, "pools", TABLE_ROWS, columns, COUNT(columns));
+    struct table *pools = pool_rows_table(q->answer);
     struct table *segments = answer_add(q->answer, "segments", TABLE_ROWS, segment_columns,
                                         COUNT(segment_columns));
     size_t most = q->options->rows ? q->options->rows : ROWS;
 
-    memory_sort(r->list, r->count, sizeof(*r->list), by_process);
-    for (size_t i = 0, n; i < r->count; i += n) {
-        for (n = 1; i + n < r->count && r->list[i + n].process == r->list[i].process;)
-            n++;
-        put_pool(q, pools, r->list + i, n);
-    }
+    pool_rows_put_all(q->answer, pools, &q->recorded->heap,
+                      q->options->space ? space_of(q)->name : NULL, r);
     memory_sort(r->list, r->count, sizeof(*r->list), by_free);
     for (size_t i = 0; i < r->count && i < most; i++)
         put_segment(q, segments, &r->list[i]);
@@ -303,7 +215,7 @@ static void answer(struct asked *q, const struct space_entry *pool)
     if (!heap_begin(h, q->answer, facts))
         return;
     if (pool)
-        reserves_fill_told(&s->found, reserved_of(s, pool), &s->tensors.tensors, &m);
+        reserves_fill_told(&s->found, reserves_space_of(&s->spaces, pool), &s->tensors.tensors, &m);
     else
         reserves_find(&s->found, &s->mapped, &s->tensors.tensors, &m);
     put_facts(q, s, facts, &m);

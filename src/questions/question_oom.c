@@ -8,6 +8,7 @@
 #include "model/space_lens.h"
 #include "model/tensor_cut.h"
 #include "questions/heap_cells.h"
+#include "questions/oom_pools.h"
 #include "questions/tensor_parts.h"
 
 #include <inttypes.h>
@@ -60,15 +61,15 @@ struct state {
     struct tensor_state tensors;
     struct oom oom;
     struct live_blocks blocks;
-    struct space_list spaces;
-    struct intmap kinds; /* of tensors that live, by process and birth */
+    struct oom_pools pools; /* with all spaces */
+    struct intmap kinds;    /* of tensors that live, by process and birth */
 };
 
 static void take_space(void *context, const struct trace_event *ev)
 {
     struct asked *q = context;
 
-    space_list_take(&((struct state *)q->state)->spaces, &q->recorded->names, ev);
+    space_list_take(&((struct state *)q->state)->pools.told.spaces, &q->recorded->names, ev);
 }
 
 static void begin(struct asked *q)
@@ -84,7 +85,9 @@ static void again(struct asked *q)
     struct state *s = q->state;
     struct heap *h = &q->recorded->heap;
 
-    oom_find(&s->oom, q->options);
+    oom_find(&s->oom, q->options, &s->pools.told.spaces);
+    if (s->oom.how != OOM_NONE)
+        oom_pools_want(q, &s->pools, s->oom.time_ns);
     op_stacks_start(&s->tensors.stacks, &q->recorded->frames, &q->recorded->arena);
     if (s->oom.how == OOM_NONE || !h->any)
         return;
@@ -115,9 +118,9 @@ static const struct op_stack *op_of(struct asked *q, uint64_t stack)
 
 static const char *space_name(const struct state *s, uint64_t number)
 {
-    for (size_t i = 0; i < s->spaces.count; i++)
-        if (s->spaces.list[i].number == number)
-            return s->spaces.list[i].name;
+    for (size_t i = 0; i < s->pools.told.spaces.count; i++)
+        if (s->pools.told.spaces.list[i].number == number)
+            return s->pools.told.spaces.list[i].name;
     return number == SPACE_HOST ? "host" : NULL;
 }
 
@@ -311,6 +314,21 @@ static void put_heap(struct asked *q, struct table *facts)
     put_blocks(q, "latest", live_blocks_later);
 }
 
+/* Tensors of a device are in its pools, if these are told of. */
+static const char *elsewhere_text(struct asked *q)
+{
+    const struct state *s = q->state;
+    const char *name = space_name(s, s->oom.list[0].space), *pool = NULL;
+
+    for (size_t i = 0; i < s->pools.told.spaces.count && !pool; i++)
+        if (s->pools.told.spaces.list[i].kind == TRACE_SPACE_POOL)
+            pool = s->pools.told.spaces.list[i].name;
+    return arena_printf(q->answer->arena,
+                        "Memory was refused in another space alone: --space %s asks about it%s%s.",
+                        name ? name : "NAME", pool ? ", and about the tensors there --space " : "",
+                        pool ? pool : "");
+}
+
 static int run(struct asked *q, struct err *err)
 {
     struct state *s = q->state;
@@ -320,16 +338,18 @@ static int run(struct asked *q, struct err *err)
     if (s->oom.how == OOM_NONE) {
         heap_begin(&q->recorded->heap, q->answer, facts);
         facts->note = s->oom.elsewhere
-                        ? "Memory was refused in another space alone: --space NAME asks about it."
+                        ? elsewhere_text(q)
                         : "Memory did not run out: no allocation was refused, and no process was "
                           "killed. --at says what was held at another moment.";
     } else {
         put_facts(q, &s->oom, facts);
         put_heap(q, facts);
+        oom_pools_put(q, &s->pools);
     }
     put_refused(q, &s->oom);
     intmap_free(&s->kinds);
     live_blocks_free(&s->blocks);
+    oom_pools_free(&s->pools);
     tensor_end(&s->tensors);
     return 0;
 }

@@ -110,3 +110,14 @@ def test_a_program_without_pools_is_told_so(run, tmp_path):
     assert run("record", "-q", "--exact", "-o", path, "ls").returncode == 0
     done = run("report", path, "fragmentation")
     assert done.returncode == 0 and "No pool is known" in done.stdout
+
+
+def test_where_memory_ran_out_in_a_snapshot(run, imported):
+    """Its own word of it, with what was live then, and the pools of each device as they were when it was written"""
+    trace = imported(snapshot())
+    tables = json.loads(run("report", trace, "oom", "-f", "json").stdout)["tables"]
+    facts = tables["facts"]["values"]
+    assert (facts["what"], facts["asked_for"]) == ("an allocation was refused", 1 << 34)
+    pools = json.loads(run("report", trace, "fragmentation", "-f", "json").stdout)["tables"]["pools"]["rows"]
+    assert tables["pools"]["rows"] == pools and len(pools) == 2
+    assert "when the imported file was written" in tables["pools"]["note"]

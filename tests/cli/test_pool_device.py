@@ -19,28 +19,38 @@ pytestmark = needs_torch
 
 
 @pytest.fixture(scope="module")
-def trained(tidemark, build, tmp_path_factory):
-    """(the trace of a model that was trained there, what it said it held at its end)"""
+def train(tidemark, build, tmp_path_factory):
+    """train(word...) -> (the trace of a model that was trained there, what it said it held at its end)"""
     if not shutil.which("c++"):
         pytest.skip("there is no C++ compiler")
     folder = tmp_path_factory.mktemp("pooled")
     *headers, libraries = subprocess.run([torch_python(), "-W", "ignore", "-c", FOLDERS], check=True, capture_output=True, text=True,
                                          timeout=300).stdout.splitlines()
-    extension, trace = folder / "pool_device.so", folder / "t.tide"
+    extension = folder / "pool_device.so"
     subprocess.run(["c++", "-std=c++20", "-O1", "-g1", "-fPIC", "-shared", *(f"-I{h}" for h in headers), "-o", extension,
                     TARGETS / "pool_device.cpp", f"-L{libraries}", "-lc10", "-ltorch_cpu", "-ldl"], check=True, timeout=900)
     doubles = str(build / "tests" / "targets" / "devices")
-    done = subprocess.run([tidemark, "record", "-q", "-o", trace, torch_python(), "-W", "ignore", TARGETS / "on_pool.py", extension],
-                          capture_output=True, text=True, check=False, timeout=900, env={**os.environ, "LD_LIBRARY_PATH": doubles})
-    assert done.returncode == 0, done.stderr
-    return trace, json.loads(done.stdout)
+
+    def call(*words):
+        trace = folder / "-".join(["t", *words])
+        done = subprocess.run([tidemark, "record", "-q", "-o", trace, torch_python(), "-W", "ignore", TARGETS / "on_pool.py", extension, *words],
+                              capture_output=True, text=True, check=False, timeout=900, env={**os.environ, "LD_LIBRARY_PATH": doubles})
+        assert done.returncode == 0, done.stderr
+        return trace, json.loads(done.stdout)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def trained(train):
+    return train()
 
 
 @pytest.fixture
 def ask(run, trained):
     """ask(question, *words) -> its tables of the pool by name; of facts a dictionary"""
-    def call(*words, space=POOL):
-        done = run("report", trained[0], *words, "--space", space, "-f", "json", timeout=300)
+    def call(*words, space=POOL, trace=trained[0]):
+        done = run("report", trace, *words, "--space", space, "-f", "json", timeout=300)
         assert done.returncode == 0, done.stderr
         return {name: table.get("rows", table.get("values")) for name, table in json.loads(done.stdout)["tables"].items()}
 
@@ -83,3 +93,30 @@ def test_in_which_pieces_the_rest_of_a_pool_is(ask, run, trained):
     assert 0 < pool["largest_free"] <= pool["free"] and pool["requested"] is None
     done = run("report", trained[0], "fragmentation", "--space", "ascend:0")
     assert done.returncode == 1 and "pool:NAME" in done.stderr
+
+
+def test_what_a_device_s_pool_held_when_the_device_had_no_more(ask, run, train):
+    """By kind to the byte, though it was given back since, and in which pieces the rest of the pool was"""
+    trace, held = train("refused")
+    tables = ask("oom", trace=trace)
+    facts = tables["facts"]
+    assert facts["what"] == "an allocation was refused" and facts["space"] == "ascend:0" and facts["asked_for"] >= 1 << 45
+    kinds = {row["kind"]: row["bytes"] for row in tables["kinds"]}
+    for kind in ("parameters", "gradients", "optimizer state"):
+        assert kinds[kind] == held[kind], kind
+    assert sum(kinds.values()) == facts["live_heap"]
+    pool, = tables["pools"]
+    at = str(facts["time"] / 1e9)
+    assert (pool["pool"], pool["used"]) == (POOL, facts["live_heap"])
+    assert pool["free"] == pool["reserved"] - pool["used"] and 0 < pool["largest_free"] <= pool["free"]
+    assert ask("fragmentation", "--at", at, trace=trace)["pools"] == [pool]
+    words = " ".join(run("report", trace, "oom").stdout.split())
+    assert f"--space ascend:0 asks about it, and about the tensors there --space {POOL}." in words
+
+
+def test_what_would_lower_the_peak_of_a_pool(ask):
+    tables = ask("what-if", "--fits-in", "1MB")
+    falls = {(row["idea"], row["kind"]): row["fall"] for row in tables["ideas"] if not row["module"] and not row["line"]}
+    assert falls["in half the bytes", "parameters"] > 0
+    assert tables["facts"]["tensors_peak"] == ask("peak")["facts"]["peak_heap"]
+    assert tables["together"][-1]["peak_then"] < tables["facts"]["tensors_peak"]

@@ -3,11 +3,14 @@ was held then, or when a program was killed."""
 
 import json
 import os
+import pathlib
+import subprocess
 
 import pytest
 
 import tensormaker as tm
 from pythons import needs_torch, torch_python
+from running import until
 
 TIB, MIB = 1 << 40, 1 << 20
 
@@ -218,3 +221,62 @@ def test_a_model_that_does_not_fit_is_told_by_operator_and_kind(run, ask, tmp_pa
     held = next(r for r in answer["tables"]["held"]["rows"] if r["op"] == "addmm")
     assert held["bytes"] == 10000000 * held["blocks"] and held["blocks"] >= 10
     assert sum(r["bytes"] for r in answer["tables"]["kinds"]["rows"]) == facts(answer)["live_heap"]
+
+
+# ---- a training loop that is ended: what it held by kind, to the byte, as it has said itself just before ----
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ENDS = ROOT / "tests" / "targets" / "python" / "ends.py"
+
+
+KINDS = ("parameters", "gradients", "optimizer state", "inputs", "activations", "kv cache", "temporaries", "other tensors")
+
+
+def kinds_of(sums):
+    """Buffers of a norm are as large as gradients are: by stacks alone they are parameters (docs/DEEP-LEARNING.md)."""
+    joined = {**sums, "parameters": sums["parameters"] + sums.get("buffers", 0)}
+    return {kind: joined[kind] for kind in KINDS if joined.get(kind)}
+
+
+def ended(ask, trace, command):
+    """Its status; what the program said it held, and what `oom` says: {kind: bytes}; and what happened"""
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"},
+                          capture_output=True, text=True, check=False, timeout=600)
+    answer = ask(trace, "oom")
+    rows = {r["kind"]: r["bytes"] for r in answer["tables"]["kinds"]["rows"]}
+    assert sum(rows.values()) == facts(answer)["live_heap"]
+    return done.returncode, kinds_of(json.loads(done.stdout)), kinds_of(rows), facts(answer)["what"]
+
+
+def loop(tidemark, trace, *how):
+    return [tidemark, "record", "-q", "-o", trace, torch_python(), "-W", "ignore", ENDS, *how]
+
+
+@needs_torch
+@pytest.mark.parametrize("how, phase, signal", [("kill", "forward", "SIGKILL"), ("kill", "backward", "SIGKILL"),
+                                                ("abort", "forward", "SIGABRT"), ("abort", "step", "SIGABRT")])
+def test_what_a_training_loop_held_when_it_was_ended(ask, tidemark, tmp_path, how, phase, signal):
+    trace = tmp_path / "t.tide"
+    status, said, told, what = ended(ask, trace, loop(tidemark, trace, how, phase))
+    assert status == {"kill": 137, "abort": 134}[how] and what == f"a process ended by {signal}"
+    assert told == said
+
+
+@needs_torch
+def test_what_a_training_loop_held_when_the_kernel_killed_it(ask, tidemark, tmp_path):
+    """In a group below $TIDEMARK_TEST_CGROUP: a folder of the memory controller that is ours."""
+    above = os.environ.get("TIDEMARK_TEST_CGROUP")
+    if not above:
+        pytest.skip("TIDEMARK_TEST_CGROUP names no control group that the test may use")
+    group, trace = pathlib.Path(above) / f"tidemark-test-{os.getpid()}", tmp_path / "t.tide"
+    group.mkdir()
+    try:
+        limit = group / "memory.max"
+        (limit if limit.exists() else group / "memory.limit_in_bytes").write_text(str(1024 * MIB))
+        enter = ["sh", "-c", 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"', "sh", group]
+        status, said, told, what = ended(ask, trace, enter + loop(tidemark, trace, "group", "forward"))
+    finally:
+        until(lambda: (group / "cgroup.procs").read_text() == "", "the group to be empty")
+        group.rmdir()
+    assert status == 137 and what == "the kernel killed a process for lack of memory"
+    assert told == said

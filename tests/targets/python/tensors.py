@@ -62,7 +62,7 @@ class Told:
                 ("buffers", [b for m in self.models if isinstance(m, nn.Module) for b in m.buffers()]),
                 ("inputs", inputs), ("kv cache", cache), ("activations", [loss, result, *results, *saved_by(loss)])]
 
-    def at(self, moment, **known):
+    def sums(self, **known):
         sums, seen = {}, set()
         for kind, tensors in self.kinds(**known):
             for t in tensors:
@@ -72,6 +72,10 @@ class Told:
                 if storage.nbytes() >= LEAST and storage.data_ptr() not in seen:
                     seen.add(storage.data_ptr())
                     sums[kind] = sums.get(kind, 0) + storage.nbytes()
+        return sums
+
+    def at(self, moment, **known):
+        sums = self.sums(**known)
         tidemark.snapshot(moment)
         print(json.dumps({moment: sums}), flush=True)
 

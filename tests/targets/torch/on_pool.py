@@ -1,6 +1,7 @@
-"""Trains a model on the device of pool_device.cpp: on_pool.py LIBRARY. Each step keeps 64 KiB for ever.
+"""Trains a model on the device of pool_device.cpp: on_pool.py LIBRARY [refused]. Each step keeps 64 KiB for ever.
 
-At the end it prints what it holds by kind, as JSON; tensors are as large as the pool makes them.
+At the end it prints what it holds by kind, as JSON; tensors are as large as the pool makes them. `refused`: then it asks for more
+than there is, in vain, and gives all of it back.
 """
 
 import json
@@ -24,7 +25,7 @@ def keep():
     kept.append(torch.empty(16384, device="pooled"))
 
 
-def main():
+def main(last=None):
     model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 64)).to("pooled")
     optimizer = torch.optim.Adam(model.parameters(), foreach=False)
     for _ in range(8):
@@ -43,6 +44,15 @@ def main():
     }
     print(json.dumps({kind: sum((t.untyped_storage().nbytes() + 511) // 512 * 512 for t in tensors)
                       for kind, tensors in kinds.items()}))
+    if last:
+        last()
 
 
-main()
+def ask_in_vain():
+    try:
+        torch.empty(1 << 45, device="pooled")
+    except RuntimeError:
+        kept.clear()
+
+
+main(*map({"refused": ask_in_vain}.get, sys.argv[2:]))
