@@ -16,6 +16,8 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from decompose_inference import fixed_cache, growing_cache  # noqa: E402
 from decompose_more import adapters, chunks, experts, policy, recomputed, vision  # noqa: E402
+from decompose_other import (autoencoder, buffered_cache, by_hand, carried, diffusion, graph, lion, lora,  # noqa: E402
+                             momentum_encoder, replay, routed, waves)
 from tensors import Told  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint_sequential  # noqa: E402
@@ -348,7 +350,8 @@ def served(steps):
 
 MODELS = [momentum, channels, sequential, mixed, halved, unet, encoder, translate, accumulate, generator, distilled,
           loaded, contrast, searched, workers, fixed_cache, growing_cache, served, vision, recomputed, adapters,
-          experts, policy, chunks]
+          experts, policy, chunks, diffusion, momentum_encoder, autoencoder, graph, routed, carried, waves, lora, replay, lion,
+          by_hand, buffered_cache]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
