@@ -78,9 +78,9 @@ static void forget(struct given *g)
     free(g->error);
 }
 
-static bool is_stretch(const struct selection *o)
+static uint64_t passes(uint64_t most, const struct selection *o)
 {
-    return o->from_ns || o->to_ns;
+    return most + (o->from_ns || o->to_ns ? PASSES_OF_WHOLE : 0);
 }
 
 static struct given ask_alone(struct trace *t, const struct question *q, const struct selection *o)
@@ -96,7 +96,7 @@ static struct given ask_alone(struct trace *t, const struct question *q, const s
     keep(&g, question_ask(q, &r, o, &a, &err), &a, &err);
     recorded_close(&r);
     arena_free(&arena);
-    if (!CHECK(trace_passes(t) - before <= PASSES_OF_ONE + PASSES_OF_WHOLE * is_stretch(o)))
+    if (!CHECK(trace_passes(t) - before <= passes(PASSES_OF_ONE, o)))
         printf("#   %s: %d passes\n", q->name, (int)(trace_passes(t) - before));
     return g;
 }
@@ -130,8 +130,7 @@ static void ask_all(struct trace *t, const struct selection *o, const struct giv
     for (int i = 0; i < count; i++)
         answers[i] = (struct answer){.arena = &arena, .question = questions[i]->name};
     question_ask_all(questions, count, &r, o, answers, errs);
-    CHECK(trace_passes(t) - before <=
-          PASSES_OF_ALL + (o->to_ns != 0) + PASSES_OF_WHOLE * is_stretch(o));
+    CHECK(trace_passes(t) - before <= passes(PASSES_OF_ALL, o) + (o->to_ns != 0));
     for (int i = 0; i < count; i++) {
         keep(&g, *errs[i].text ? -1 : 0, &answers[i], &errs[i]);
         check_same(&alone[i], &g, questions[i]->name);
