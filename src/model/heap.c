@@ -269,6 +269,19 @@ static bool is_all_sampled(const struct heap *h, const struct run *run)
     return !h->exact && how && !strcmp(how, "sampled");
 }
 
+static void find_peaks_again(struct heap *h)
+{
+    heap_at_forget(h);
+    if (h->process_count == 1)
+        find_own_peak(h);
+}
+
+void heap_bound(struct heap *h, const struct heap *whole)
+{
+    if (heap_twin_within(h, whole))
+        find_peaks_again(h);
+}
+
 void heap_join(struct heap *h, struct run *run)
 {
     bool again = h->run != NULL;
@@ -288,11 +301,8 @@ void heap_join(struct heap *h, struct run *run)
         if (!again)
             find_heir(h, p);
     }
-    if (!again && heap_twin_bound(h)) {
-        heap_at_forget(h);
-        if (h->process_count == 1)
-            find_own_peak(h);
-    }
+    if (!again && heap_twin_bound(h))
+        find_peaks_again(h);
 }
 
 void heap_free(struct heap *h)

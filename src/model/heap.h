@@ -151,6 +151,8 @@ void heap_want_courses(struct heap *h);
 void heap_take(struct heap *h, const struct trace_event *ev);
 void heap_end(struct heap *h);
 void heap_join(struct heap *h, struct run *run);
+/* What was sampled of a stretch of time peaks no higher than the whole recording, whose peak was asked for. */
+void heap_bound(struct heap *h, const struct heap *whole);
 /* Other options from here on: of the same stretch of time. */
 void heap_narrow(struct heap *h, const struct selection *o);
 uint64_t heap_until(const struct selection *o);

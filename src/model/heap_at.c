@@ -82,6 +82,10 @@ struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t tim
     s->at_ns = time_ns;
     s->at_known = true;
     s->at_sum = heap_fold_at(h);
+    if (moment == HEAP_AT_PEAK && s->peak_most && s->at_sum.bytes > s->peak_most) {
+        heap_twin_lower(h, s->at_sum.bytes - s->peak_most);
+        s->at_sum = heap_fold_at(h);
+    }
     if (moment == HEAP_AT_PEAK) {
         h->peak = s->at_sum;
         memcpy(h->peak_memory, h->at_memory, sizeof(h->peak_memory));

@@ -11,7 +11,7 @@ struct heap_block {
     uint32_t process; /* 1 + its place in heap.processes; 0: this slot is free */
     uint32_t entry;   /* place of its heap_sampled */
     uint32_t stack;   /* the replay's own */
-    uint8_t half;     /* see heap_twin.c */
+    uint8_t lots;     /* see heap_twin.c */
     uint16_t cell;    /* of its birth: see heap_entries.c */
     uint64_t thread, born_ns;
     struct heap_amount amount;

@@ -56,10 +56,16 @@ struct heap_within { /* the infos of a context, until they are defined */
     uint64_t first, count, context;
 };
 
-struct heap_twin {              /* see heap_twin.c */
-    double live[2];             /* bytes that live, by each of the two estimates */
-    double most[2];             /* what each has seen at the most, with what is exact, */
-    double other[2];            /* and the other one then */
+#define HEAP_TWIN_LOTS 8
+
+struct heap_twin { /* see heap_twin.c */
+    struct {
+        double ahead;    /* one of the two estimates is so far above all samples, the other below */
+        double most[2];  /* what each has seen at the most, with what is exact, */
+        double other[2]; /* and the other one then, */
+        double whole[2]; /* and what of both is exact */
+    } lots[HEAP_TWIN_LOTS];
+    double exact;               /* the most that was exact: the peak is no less */
     uint64_t sampled;           /* bytes that live, by all samples */
     uint64_t peak;              /* the same when the sum was largest */
     double part;                /* of these, that count */
@@ -127,6 +133,7 @@ struct heap_pass {
     bool fates_unknown;     /* of a sampled block */
     bool sampled_elsewhere; /* there are samples that are not asked about */
     double twin_part;       /* of all processes */
+    uint64_t peak_most;     /* of all processes, in the whole recording; 0: not asked for */
     double mean, mean_most; /* of the samples' distance: the largest; a bound where none says */
     uint64_t from_ns, to_ns;
     enum heap_moment at; /* what `at` holds */
@@ -228,12 +235,12 @@ uint32_t heap_mapped_place(struct heap *h, uint32_t process, const struct mappin
 /* heap_counts.c: how far apart are samples, by the weight of this one? */
 void heap_note_mean(struct heap_pass *s, const struct heap_amount *a, uint64_t bytes);
 
-/* heap_twin.c: which half of the samples an ALLOC is of; what lives of each; and, in the stretch
- * that is asked about, when the live heap rose.
+/* heap_twin.c: which half of the samples an ALLOC is of, by each lot, a bit; what lives of each; and,
+ * in the stretch that is asked about, when the live heap rose.
  */
-int heap_twin_half(const struct trace_event *ev);
-void heap_twin_add(struct heap_twin *t, int half, const struct heap_amount *a);
-void heap_twin_subtract(struct heap_twin *t, int half, const struct heap_amount *a);
+uint8_t heap_twin_lots(const struct trace_event *ev);
+void heap_twin_add(struct heap_twin *t, uint8_t lots, const struct heap_amount *a);
+void heap_twin_subtract(struct heap_twin *t, uint8_t lots, const struct heap_amount *a);
 void heap_twin_begin(struct heap_state *s);
 void heap_twin_rose(struct heap_state *s);
 /* All was read: the peaks of processes as they are. And `at` of all entries, which is that of a
@@ -243,6 +250,11 @@ void heap_twin_end(struct heap *h);
 bool heap_twin_bound(
     struct heap *h); /* the run is known as well; true: that has changed something */
 void heap_twin_at_peak(struct heap *h);
+/* The peaks of a stretch are no higher than those of the whole recording. Of processes, true: that has changed
+ * something; and of all of them together, by what `at` is too high.
+ */
+bool heap_twin_within(struct heap *h, const struct heap *whole);
+void heap_twin_lower(struct heap *h, uint64_t excess);
 
 /* heap_at.c: `at` of the infos of a process, to fill. */
 uint64_t *heap_state_at(struct heap_state *s);

@@ -90,7 +90,7 @@ static void end_sample(struct heap *h, struct heap_process *p, struct heap_block
     heap_subtract(&e->sums.live, &block->amount);
     heap_subtract(&p->state->live, &block->amount);
     if (!e->whole)
-        heap_twin_subtract(&p->state->twin, block->half, &block->amount);
+        heap_twin_subtract(&p->state->twin, block->lots, &block->amount);
     if (in) {
         heap_add(&e->sums.freed, &block->amount);
         if (temporary)
@@ -167,13 +167,13 @@ void heap_take_sample(struct heap *h, const struct trace_event *ev)
     block->thread = ev->alloc.thread;
     block->born_ns = ev->time_ns;
     block->amount = amount;
-    block->half = (uint8_t)heap_twin_half(ev);
+    block->lots = heap_twin_lots(ev);
     e = &h->pass->sampled[entry];
     heap_entry_touch(p->state, e);
     heap_add(&e->sums.live, &amount);
     heap_add(&p->state->live, &amount);
     if (!e->whole)
-        heap_twin_add(&p->state->twin, block->half, &amount);
+        heap_twin_add(&p->state->twin, block->lots, &amount);
     if (!heap_is_whole(ev))
         heap_note_mean(h->pass, &amount, ev->alloc.bytes);
     h->events++;

@@ -6,8 +6,8 @@
  * error e, counts b + e in one of them, by lot, and b - e in the other. (A block that stands for
  * many is in one and not in the other; one that is recorded each is the same in both.) Each says
  * when the peak was, and the other one how much lived then: that is not why the moment was chosen.
- * The mean of both is the peak; where it is less than the largest sum, all that was sampled is
- * reduced to it. A heap that only grows is largest at the same moment for both: there is nothing to
+ * The mean of both is the peak, and of eight such pairs, so that the lots themselves do not matter much;
+ * where it is less than the largest sum, all that was sampled is reduced to it. A heap that only grows is largest at the same moment for both: there is nothing to
  * reduce.
  */
 #include "model/heap_pass.h"
@@ -23,33 +23,36 @@
 #define LEAST 0.05    /* what is left of the sampled part at least */
 
 /* By lot: it has nothing to do with sizes, and little with places. */
-int heap_twin_half(const struct trace_event *ev)
+uint8_t heap_twin_lots(const struct trace_event *ev)
 {
-    return (int)(hash_mix(hash_number(ev->alloc.address), ev->time_ns) & 1);
+    return (uint8_t)hash_mix(hash_number(ev->alloc.address), ev->time_ns);
 }
 
-void heap_twin_add(struct heap_twin *t, int half, const struct heap_amount *a)
+static void move(struct heap_twin *t, uint8_t lots, double error)
 {
-    double bytes = (double)a->bytes, error = sqrt(a->variance);
+    for (int i = 0; i < HEAP_TWIN_LOTS; i++)
+        t->lots[i].ahead += lots >> i & 1 ? error : -error;
+}
 
-    t->live[half] += bytes + error;
-    t->live[!half] += bytes - error;
+void heap_twin_add(struct heap_twin *t, uint8_t lots, const struct heap_amount *a)
+{
+    move(t, lots, sqrt(a->variance));
     t->sampled += a->bytes;
 }
 
-void heap_twin_subtract(struct heap_twin *t, int half, const struct heap_amount *a)
+void heap_twin_subtract(struct heap_twin *t, uint8_t lots, const struct heap_amount *a)
 {
-    double bytes = (double)a->bytes, error = sqrt(a->variance);
-
-    t->live[half] -= bytes + error;
-    t->live[!half] -= bytes - error;
+    move(t, lots, -sqrt(a->variance));
     t->sampled -= a->bytes;
 }
 
 void heap_twin_begin(struct heap_state *s)
 {
-    s->twin.most[0] = s->twin.most[1] = 0;
-    s->twin.other[0] = s->twin.other[1] = 0;
+    for (int i = 0; i < HEAP_TWIN_LOTS; i++) {
+        s->twin.lots[i].most[0] = s->twin.lots[i].most[1] = 0;
+        s->twin.lots[i].other[0] = s->twin.lots[i].other[1] = 0;
+    }
+    s->twin.exact = 0;
     heap_twin_rose(s);
     s->twin.peak = s->twin.sampled;
 }
@@ -58,27 +61,37 @@ void heap_twin_begin(struct heap_state *s)
 void heap_twin_rose(struct heap_state *s)
 {
     struct heap_twin *t = &s->twin;
-    double whole = (double)(s->live.bytes - t->sampled);
+    double live = (double)s->live.bytes, whole = live - (double)t->sampled;
 
-    for (int i = 0; i < 2; i++) {
-        double seen = whole + t->live[i], other = whole + t->live[!i];
+    t->exact = whole > t->exact ? whole : t->exact;
+    for (int i = 0; i < 2 * HEAP_TWIN_LOTS; i++) {
+        double *most = &t->lots[i / 2].most[i % 2], *other = &t->lots[i / 2].other[i % 2];
+        double ahead = t->lots[i / 2].ahead * (i % 2 ? -1 : 1), seen = live + ahead;
         double same = seen * 1e-9; /* what rounding leaves */
 
-        if (seen < t->most[i] - same || (seen <= t->most[i] + same && other <= t->other[i]))
+        if (seen < *most - same || (seen <= *most + same && live - ahead <= *other))
             continue;
-        t->most[i] = seen;
-        t->other[i] = other;
+        *most = seen;
+        *other = live - ahead;
+        t->lots[i / 2].whole[i % 2] = whole;
     }
 }
 
-/* What of the sampled bytes at the largest sum is the peak. */
+/* What of the sampled bytes at the largest sum is the peak. What is exact then is known: that one of
+ * them has chosen a moment with less of it takes nothing from it.
+ */
 static double part_of(const struct heap_process *p)
 {
     const struct heap_twin *t = &p->state->twin;
-    double whole = (double)p->peak.bytes - (double)t->peak;
-    double peak = (t->other[0] + t->other[1]) / 2;
-    double part = t->peak ? (peak - whole) / (double)t->peak : 1;
+    double whole = (double)p->peak.bytes - (double)t->peak, peak = 0, missed = 0, part;
 
+    for (int i = 0; i < 2 * HEAP_TWIN_LOTS; i++) {
+        peak += t->lots[i / 2].other[i % 2] / (2 * HEAP_TWIN_LOTS);
+        missed += (whole - t->lots[i / 2].whole[i % 2]) / (2 * HEAP_TWIN_LOTS);
+    }
+    peak += missed > 0 ? missed : 0;
+    peak = peak > t->exact ? peak : t->exact;
+    part = t->peak ? (peak - whole) / (double)t->peak : 1;
     return part > 1 ? 1 : part < LEAST ? LEAST : part;
 }
 
@@ -191,4 +204,40 @@ void heap_twin_at_peak(struct heap *h)
         if (!e->whole && part < 1)
             reduce(&e->at, part, t->spread);
     }
+}
+
+/* A stretch has fewer moments to choose from than the whole recording, so its estimate may be higher. Each
+ * entry is rounded by itself.
+ */
+bool heap_twin_within(struct heap *h, const struct heap *whole)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < h->process_count; i++) {
+        const struct heap_process *p = h->processes[i], *of = heap_process_of(whole, p->number);
+        struct heap_twin *t = &p->state->twin;
+
+        if (!of || !t->peak || p->peak.bytes <= of->peak.bytes)
+            continue;
+        t->part -= (double)(p->peak.bytes - of->peak.bytes + h->pass->sampled_count) /
+                   (double)t->peak;
+        t->part = t->part > 0 ? t->part : 0;
+        any = true;
+    }
+    h->pass->peak_most = whole->peak.bytes;
+    if (any)
+        sum_up(h);
+    return any;
+}
+
+void heap_twin_lower(struct heap *h, uint64_t excess)
+{
+    double sum = 0, part;
+
+    for (size_t i = 0; i < h->pass->sampled_count; i++)
+        sum += h->pass->sampled[i].whole ? 0 : (double)h->pass->sampled[i].at.bytes;
+    part = sum > 0 ? 1 - (double)(excess + h->pass->sampled_count) / sum : 1;
+    for (size_t i = 0; i < h->pass->sampled_count; i++)
+        if (!h->pass->sampled[i].whole)
+            reduce(&h->pass->sampled[i].at, part > 0 ? part : 0, 1);
 }

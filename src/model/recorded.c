@@ -308,6 +308,8 @@ void recorded_read(struct recorded *r, const struct selection *o, unsigned int r
         read_once(r, reads);
     if (reads & RECORDED_HEAP && !(reads & RECORDED_RUN)) /* which was read before */
         heap_join(&r->heap, &r->run);
+    if (reads & RECORDED_HEAP)
+        recorded_bound(r);
     r->listener_count = r->first_count = 0;
     r->known |= reads;
 }

@@ -4,7 +4,8 @@
  * Who asks says what it reads (RECORDED_*) and gets it by recorded_read. What follows memory over
  * time can only begin when the whole trace is known: it adds itself to heap.replay, or to those who
  * take records, and recorded_read_again hands all events out once more. So any number of questions
- * about one stretch of time take two passes.
+ * about one stretch of time take two passes; where it is sampled and not the whole, up to two more bound its
+ * peaks.
  *
  * Models are about one stretch of time. To ask about another one forgets them.
  */
@@ -84,6 +85,9 @@ void recorded_take_first(struct recorded *r, recorded_take *take, void *context)
 
 /* Read what of `reads` is not known yet, in one pass over the trace, or none. */
 void recorded_read(struct recorded *r, const struct selection *o, unsigned int reads);
+
+/* recorded_bound.c: of the heap, which was just read. */
+void recorded_bound(struct recorded *r);
 
 /* The run of the whole trace, whatever the stretch. */
 const struct run *recorded_whole(const struct recorded *r);

@@ -49,7 +49,7 @@ def sampled_trace(path, events):
     rows += [record(THREAD_END, 1, step=1), record(PROCESS_END, 1, 1, 0, step=1), record(END)]
     trace = Trace().add([record(STRING, 1, tail=b"recorded"), record(FACT, 0, 0, 1, tail=b"sampled")])
     for i in range(0, len(rows), 20000):
-        trace.add(rows[i:i + 20000])
+        trace.add(rows[i:i + 20000], i * 1000, min(i + 20000, len(rows)) * 1000)
     return trace.write(path)
 
 
@@ -86,6 +86,34 @@ def test_blocks_that_stand_for_themselves_are_exact_at_the_peak(facts, tmp_path)
     """Weight 0: every block of its size was recorded, as is said of a limit."""
     events = [(4096 * i, 1_000_000, 0) for i in range(1, 300)]
     assert facts(sampled_trace(tmp_path / "t.tide", events), "peak")["peak_heap"] == 299_000_000
+
+
+def test_a_peak_is_no_less_than_what_was_exact_at_any_time(facts, tmp_path):
+    """A block that was recorded each, and later, when it is gone, one that stands for 2,000 by chance."""
+    events = [(4096, 1_000_000, 0), (-4096, 0, 0), (8192, 1000, 2_000_000), (-8192, 0, 0)]
+    said = facts(sampled_trace(tmp_path / "t.tide", events), "peak")
+    assert 1_000_000 <= said["peak_heap"] < 1_500_000
+
+
+def test_no_stretch_peaks_higher_than_the_run(run, facts, tmp_path):
+    """Six rounds that hold the same, of which each is estimated by itself."""
+    dice = random.Random(4)
+    events = []
+    for i in range(6):
+        held = [(1 << 20) + (i * 1000 + k) * 16 for k in range(1000) if dice.random() < 1 / 10]
+        events += [(address, 1000, 10_000) for address in held]
+        events += [(-address, 0, 0) for address in held]
+    trace = sampled_trace(tmp_path / "t.tide", events)
+    whole = facts(trace, "peak")["peak_heap"]
+    parts = []
+    for i in range(10):
+        span = ["--from", f"{i * len(events) // 10}us", "--to", f"{(i + 1) * len(events) // 10}us"]
+        said = run("report", trace, "peak", "-f", "json", *span)
+        assert said.returncode == 0, said.stderr
+        tables = json.loads(said.stdout)["tables"]
+        parts.append(tables["facts"]["values"]["peak_heap"])
+        assert sum(row["bytes"] for row in tables["peak"]["rows"]) == parts[-1]
+    assert max(parts) <= whole and max(parts) > 0.9 * whole
 
 
 @pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])
