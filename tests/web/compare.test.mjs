@@ -65,3 +65,38 @@ test('a region is compared with the region of that name in the other run', async
     assert.ok(Math.abs(times[0] - 4) < 0.6 && Math.abs(times[1] - 9) < 0.6, JSON.stringify(times));
     await close();
 });
+
+/** The window of the older run that one of the newer is compared with, in seconds. */
+const comparedWith = (tab, from, to) =>
+    tab.evaluate(
+        ([start, end]) => {
+            tidemark.setTimes(start, end);
+            const { base, state } = tidemark;
+            const w = base.windowOf(state.from, state.to);
+            return [base.model.timeOf(w.from), base.model.timeOf(w.to)];
+        },
+        [from, to],
+    );
+
+test('steps and marks are compared with those of their name in the other run', async () => {
+    const [a, b] = [recording({ seed: 3, steps: 9 }), recording({ seed: 4, steps: 9 })];
+    const later = (list, us) => list.map((one) => ({ ...one, ...us(one) }));
+    a.sections.META = Buffer.from(
+        JSON.stringify({
+            ...a.meta,
+            regions: [],
+            steps: later(a.meta.steps, ({ began, ends }) => ({
+                began: began + 3e6,
+                ends: [ends[0] + 3e6, ...ends.slice(1)],
+            })),
+            marks: later(a.meta.marks, ({ time }) => ({ time: time + 2e6 })),
+        }),
+    );
+    b.sections.META = Buffer.from(JSON.stringify({ ...b.meta, regions: [] }));
+    const { tab, close } = await open(write([a, b]));
+    const near = (times, ...wanted) =>
+        times.every((t, i) => Math.abs(t - wanted[i]) < 0.6) || assert.fail(String(times));
+    near(await comparedWith(tab, 3.78, 5.56), 6.78, 8.56); // the second step
+    near(await comparedWith(tab, 0, 10), 0, 12); // up to the mark
+    await close();
+});

@@ -98,12 +98,12 @@ export class Change {
         const { app } = this;
         const { from, to } = app.base.windowOf(app.state.from, app.state.to);
         const other = app.base.model;
-        const region = app.base.regionOf(app.state.from, app.state.to);
+        const pair = app.base.pairOf(app.state.from, app.state.to);
         const what =
             from === -1 && to === other.cells - 1
                 ? 'the whole of both runs'
-                : region
-                  ? `“${region.name}” of both runs`
+                : pair
+                  ? `from ${pair[0].words} to ${pair[1].words} in both runs`
                   : `this window and ${percent(share(other.timeOf(from), other.end))} to ${percent(share(other.timeOf(to), other.end))} of the other run`;
         put(
             this.hint,

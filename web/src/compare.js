@@ -3,6 +3,7 @@
 
 import { short } from './format.js';
 import { addUp, groupsOf } from './groups.js';
+import { pairMoments } from './moments.js';
 import { Sums } from './sums.js';
 
 const frameKey = (m, frame) =>
@@ -104,6 +105,7 @@ export class Comparison {
     constructor(model, other) {
         Object.assign(this, { newer: model, model: other, paired: new Map() });
         this.sums = new Sums(other);
+        this.moments = pairMoments(model, other);
         this.unite();
     }
 
@@ -128,17 +130,16 @@ export class Comparison {
     }
 
     /**
-     * The stretch of the older run that a window is compared with: the same region, step or part of
-     * the run.
+     * The stretch of the older run that a window is compared with: between the same regions, steps or
+     * marks, where both runs have them; else the same part of the run.
      */
     windowOf(from, to) {
         const { newer, model } = this;
         const last = model.cells - 1;
         if (from === -1 && to === newer.cells - 1) return { from: -1, to: last };
-        const region = this.regionOf(from, to);
-        const [a, b] = region
-            ? [region.start / 1e6, (region.end ?? model.meta.duration) / 1e6]
-            : [newer.timeOf(from), newer.timeOf(to)].map((t) => (t / (newer.end || 1)) * model.end);
+        const [a, b] =
+            this.pairOf(from, to)?.map((moment) => moment.time) ??
+            [newer.timeOf(from), newer.timeOf(to)].map((t) => (t / (newer.end || 1)) * model.end);
         const start = from < 0 ? -1 : model.quietAt(a);
         const end = model.quietAt(b);
         return end > start
@@ -146,16 +147,10 @@ export class Comparison {
             : { from: model.quietAfter(end, -1), to: end };
     }
 
-    /** A region of the older run with the name and the number of the one that the window is. */
-    regionOf(from, to) {
-        const { newer, model } = this;
-        const is = (r) =>
-            newer.quietAt(r.start / 1e6) === from &&
-            newer.quietAt((r.end ?? newer.meta.duration) / 1e6) === to;
-        const wanted = newer.meta.regions.find(is);
-        if (!wanted) return null;
-        const nth = newer.meta.regions.filter((r) => r.name === wanted.name).indexOf(wanted);
-        return model.meta.regions.filter((r) => r.name === wanted.name)[nth] ?? null;
+    /** Where both ends of a window are moments that the older run has, too: these two. */
+    pairOf(from, to) {
+        const pair = [this.moments.get(from), this.moments.get(to)];
+        return pair[0]?.time < pair[1]?.time ? pair : null;
     }
 
     /** What every node of the joint trie grew by. */
