@@ -160,7 +160,7 @@ def test_the_sentence_and_the_grid_name_the_same_moment(run, page, tmp_path, how
     data = page(record(run, tmp_path / "t.tide", ["/usr/bin/python3", "-c", code], *how))
     grid = data.meta["grid"]
     assert pagedata.sums(grid["t"])[grid["peak"]] == data.meta["peak_heap"]["time"]
-    assert data.meta["peak_heap"]["time"] < data.meta["duration"] / 2
+    assert data.meta["duration"] - data.meta["peak_heap"]["time"] > 1.4e6  # it sleeps for 1.5 s after it
 
 
 def test_what_a_process_held_dies_with_it(run, page, tmp_path):
