@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -98,10 +99,24 @@ static void born(void *context, const struct tree *t, struct watch_process *p, e
                       kind_of(t, p, how));
 }
 
+/* The group's counter has grown since the last one that was killed: it was the kernel. */
+static enum trace_end end_of(struct recorder *r, enum trace_end how, int status)
+{
+    uint64_t kills = ABSENT;
+
+    if (r->group && how == TRACE_END_SIGNALED && status == SIGKILL)
+        kills = group_kills(r->group);
+    if (kills == ABSENT || kills <= r->kills)
+        return how;
+    r->kills++;
+    return TRACE_END_OOM;
+}
+
 static void ended(void *context, const struct watch_process *p, enum trace_end how, int status)
 {
     struct recorder *r = context;
-    struct trace_process_end record = {(uint64_t)p->process, how, (uint64_t)status};
+    struct trace_process_end record = {(uint64_t)p->process,
+                                       p->process ? end_of(r, how, status) : how, (uint64_t)status};
     uint64_t now = trace_store_now(r->store), end_ns = now;
     struct pairs final = {.count = 0};
 

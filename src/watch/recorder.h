@@ -19,7 +19,9 @@ struct recorder {
     enum redact redact;                      /* what is left out of command lines */
     void (*on_process)(void *seer, int pid); /* NULL: nobody asks */
     void *seer;
-    uint64_t processes; /* how many numbers were given */
+    const struct group *group; /* whose kills for lack of memory are counted; NULL: none are */
+    uint64_t kills;            /* of them, those whose process is known */
+    uint64_t processes;        /* how many numbers were given */
     uint64_t flushed_ns;
 };
 

@@ -221,6 +221,7 @@ static void prepare(struct watcher *w)
     w->recorder.on_process = w->o->on_process;
     w->recorder.seer = w->o->seer;
     w->recorder.redact = w->o->redact;
+    w->recorder.group = &w->group;
     if (w->o->store) {
         w->tree.events = &recorder_events;
         w->tree.context = &w->recorder;

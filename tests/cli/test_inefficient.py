@@ -262,6 +262,24 @@ def test_accesses_of_pytorch_without_a_line_in_the_program(run, tmp_path, caches
 
 
 @needs_torch
+def test_waste_that_is_planted_in_a_training_loop(run, tmp_path, caches):
+    """Each by what the peak would fall; a loop without has nothing of the kind but what it truly holds too long, and little of that."""
+    falls = {}
+    for which in ("PLANTED", "PLAIN"):
+        trace = tmp_path / which
+        done = run("record", "-q", "--accesses", "-o", trace, torch_python(), "-W", "ignore",
+                   ROOT / "tests" / "targets" / "python" / "planted.py", which,
+                   env=os.environ | {"XDG_CACHE_HOME": str(caches["built"])}, timeout=900)
+        assert (done.returncode, done.stderr) == (0, "")
+        tables = json.loads(run("report", trace, "inefficient", "-f", "json", "--limit", "100").stdout)["tables"]
+        falls[which] = [(row["pattern"], row["fall"]) for row in tables["inefficient"]["rows"] if row["pattern"] != "idle"]
+    assert {("unused", 3 * MIB), ("early allocation", 5 * MIB)} <= set(falls["PLANTED"])
+    assert {7 * MIB, 9 * MIB} <= {fall for pattern, fall in falls["PLANTED"] if pattern in ("late free", "over-long life")}
+    assert not [row for row in falls["PLAIN"] if row[0] in ("unused", "early allocation")]
+    assert max(fall for _, fall in falls["PLAIN"]) < 3 * MIB  # gradients and inputs, until the next step
+
+
+@needs_torch
 def test_a_built_library_that_others_may_write_is_not_loaded(run, tmp_path, caches):
     cache = tmp_path / "cache" / "tidemark"
     cache.mkdir(parents=True)
