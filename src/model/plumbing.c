@@ -253,7 +253,7 @@ bool plumbing_is_interpreters_allocator(const struct table_frame *f)
     if (alloc && !(alloc - f->function >= 2 && strncasecmp(alloc - 2, "de", 2) == 0))
         return true;
     for (int i = 0; f->file && i < COUNT(files); i++)
-        if (strcmp(base_of(f->file), files[i]) == 0)
+        if (strcmp(text_base(f->file), files[i]) == 0)
             return true;
     return false;
 }
