@@ -2,7 +2,6 @@
 #include "questions/watch_unmet.h"
 
 #include "base/dotted.h"
-#include "trace/facts.h"
 
 #include <string.h>
 
