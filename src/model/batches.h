@@ -7,8 +7,14 @@
 #include "trace/batch.h"
 #include "trace/read.h"
 
-/* Some of the events of one record, in their order. */
-typedef void batches_take(void *context, const struct batch_event *events, size_t count);
+struct batches_run { /* some events of one record, thread and time */
+    uint64_t time_ns, thread;
+    const struct batch_item *items;
+    size_t count; /* not 0 */
+};
+
+/* In their order; a thread and time may be handed out in several parts. */
+typedef void batches_take(void *context, const struct batches_run *run);
 
 /* Hand out all events of a BATCH. 1; 0: some, the rest is malformed; -1: none of it can be read. */
 int batches_each(const struct trace_event *ev, batches_take *take, void *context);

@@ -33,10 +33,15 @@ void heap_course_begin(struct heap_course_taker *t, uint64_t time_ns, uint32_t f
                        uint64_t live);
 void heap_course_note(struct heap_course_taker *t, uint64_t live);
 
-/* What lives after one of its events, which has counted. */
+/* Is what lives after one of its events to be noted? When that has counted. */
+static inline bool heap_course_notes(const struct heap_course_taker *t, uint64_t live)
+{
+    return live < t->low || live >= t->rise;
+}
+
 static inline void heap_course_level(struct heap_course_taker *t, uint64_t live)
 {
-    if (live < t->low || live >= t->rise)
+    if (heap_course_notes(t, live))
         heap_course_note(t, live);
 }
 
@@ -45,5 +50,10 @@ struct heap_courses { /* of the record that was read last; zeroed: none */
     struct heap_course *list;
     size_t count, room;
 };
+
+/* The course ends, with what lives, and is one of them if it is wanted; the next one begins. */
+void heap_courses_end(struct heap_courses *c, struct heap_course_taker *t, uint64_t live);
+void heap_courses_next(struct heap_courses *c, struct heap_course_taker *t, uint64_t time_ns,
+                       uint64_t live);
 
 #endif

@@ -21,36 +21,58 @@ struct heap_cut {
     size_t sampled_count;        /* those that were there when the trace was read first */
 };
 
+/* Of what was sampled or mapped. */
 static bool is_before(const struct heap_cut *c, const struct heap_change *e)
 {
     uint64_t events = c->of[e->place - 1].events;
 
     if (events != UINT64_MAX)
         return e->number < events;
-    return e->time_ns <= c->time_ns && !(!e->info && e->freed && e->born_ns > c->time_ns);
+    return e->time_ns <= c->time_ns && !(e->freed && e->born_ns > c->time_ns);
 }
 
 static void take(void *context, const struct heap_change *e)
 {
     struct heap_cut *c = context;
-    uint64_t *live;
 
-    if (!is_before(c, e))
+    if (!is_before(c, e) || e->entry >= c->sampled_count)
         return;
-    if (!e->info) {
-        if (e->entry >= c->sampled_count)
-            return;
-        if (e->freed)
-            heap_subtract(&c->sampled[e->entry], &e->amount);
-        else
-            heap_add(&c->sampled[e->entry], &e->amount);
-        return;
-    }
-    live = &c->of[e->place - 1].live[e->info];
     if (e->freed)
-        *live -= *live != 0;
+        heap_subtract(&c->sampled[e->entry], &e->amount);
     else
-        ++*live;
+        heap_add(&c->sampled[e->entry], &e->amount);
+}
+
+/* How many of so many events of one time are before it? */
+static size_t count_before(const struct heap_cut *c, const struct heap_change *e, size_t count)
+{
+    uint64_t events = c->of[e->place - 1].events;
+
+    if (events == UINT64_MAX)
+        return e->time_ns <= c->time_ns ? count : 0;
+    if (e->number >= events)
+        return 0;
+    return events - e->number < count ? (size_t)(events - e->number) : count;
+}
+
+static void take_run(void *context, const struct heap_change *e, const struct batch_item *items,
+                     size_t count)
+{
+    const struct heap_cut *c = context;
+    const struct heap_state *s = e->process->state;
+    const struct batch_item *end = items + count_before(c, e, count);
+    uint64_t *live = c->of[e->place - 1].live;
+
+    for (const struct batch_item *i = items; i < end; i++) {
+        uint32_t place = heap_info_known(s, i->info);
+
+        if (i + HEAP_AHEAD < end && i[HEAP_AHEAD].info <= s->info_count)
+            __builtin_prefetch(&live[i[HEAP_AHEAD].info], 1);
+        if (place && i->op != BATCH_FREE)
+            live[place]++;
+        else if (place)
+            live[place] -= live[place] != 0;
+    }
 }
 
 /* Which events of each process come before the peak of all, or before a time: of one that has ended
@@ -82,7 +104,7 @@ struct heap_cut *heap_cut_add(struct heap *h, enum heap_moment moment, uint64_t 
     h->pass->cuts = c;
     until_ns = c->time_ns > UINT64_MAX - TRACE_BATCH_SPAN_MOST ? UINT64_MAX
                                                                : c->time_ns + TRACE_BATCH_SPAN_MOST;
-    heap_replay_add(h->replay, take, c, until_ns);
+    heap_replay_add_runs(h->replay, take, take_run, c, until_ns);
     return c;
 }
 

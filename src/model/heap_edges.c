@@ -97,7 +97,7 @@ static inline bool is_brief(const struct band *b, uint64_t total, const struct h
 }
 
 /* What one event of a known size changes; false: it frees what does not live. */
-static inline bool count_block(struct heap_edges_own *p, uint32_t info, enum batch_op op)
+static inline bool count_block(struct heap_edges_own *p, uint32_t info, unsigned int op)
 {
     if (info >= p->room)
         memory_fit_zeroed(p->blocks, p->room, (size_t)info + 1);
@@ -112,10 +112,10 @@ static void take_run(struct heap_edges *g, struct heap_edges_own *p,
 {
     struct heap_edges_pass *s = g->pass;
     const struct heap_state *state = e->process->state;
-    const struct batch_event *end = e->events + e->count;
+    const struct batch_item *end = e->items + e->count;
     struct band band = band_of(g);
 
-    for (const struct batch_event *b = e->events; b < end; b++) {
+    for (const struct batch_item *b = e->items; b < end; b++) {
         uint32_t info = heap_info_known(state, b->info);
         uint64_t bytes = info ? state->infos[info].bytes : 0, change_of;
 
@@ -149,19 +149,20 @@ struct coursing { /* events of a course, one by one */
     size_t seen; /* of its record */
 };
 
-static void take_portion(void *context, const struct batch_event *events, size_t count)
+static void take_part(void *context, const struct batches_run *part)
 {
     struct coursing *c = context;
     size_t first = c->e->course->first, last = first + c->e->count;
     size_t from = c->seen < first ? first - c->seen : 0;
     size_t to = last > c->seen ? last - c->seen : 0;
+    size_t count = part->count;
     struct heap_order_event run = *c->e;
 
     to = to < count ? to : count;
     c->seen += count;
     if (from >= to)
         return;
-    run.events = events + from;
+    run.items = part->items + from;
     run.count = to - from;
     run.ordinal = c->e->ordinal - (last - (c->seen - count + to));
     take_run(c->edges, c->own, &run);
@@ -187,7 +188,7 @@ static void take_course(struct heap_edges *g, struct heap_edges_own *p,
     if (p->ended) {
         struct coursing each = {g, p, e, 0};
 
-        batches_each(e->record, take_portion, &each);
+        batches_each(e->record, take_part, &each);
         return;
     }
     take_level(g, p, before, &c->before, &now);

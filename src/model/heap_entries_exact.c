@@ -17,18 +17,21 @@ static struct heap_cell cell_of(const struct heap_entries_pass *s)
 
 /* ---- who has it ---- */
 
-static struct heap_entries_slots *slots_of(struct heap_entries_pass *s, uint32_t place,
-                                           size_t infos)
+static void make_slots(struct heap_entries_slots *slots, const struct heap_state *state)
 {
-    struct heap_entries_slots *slots;
+    slots->room = state->info_count + 1; /* all infos are known: there are no more of them */
+    slots->of = memory_zeroed(slots->room * sizeof(*slots->of));
+    for (size_t i = 1; i < slots->room; i++)
+        slots->of[i].defined = state->infos[i].defined;
+}
 
+static struct heap_entries_slots *slots_of(struct heap_entries_pass *s, uint32_t place,
+                                           const struct heap_state *state)
+{
     memory_fit_zeroed(s->slots, s->slots_room, (size_t)place + 1);
-    slots = &s->slots[place];
-    if (!slots->of) { /* all infos are known: there are no more of them */
-        slots->of = memory_zeroed((infos + 1) * sizeof(*slots->of));
-        slots->room = infos + 1;
-    }
-    return slots;
+    if (!s->slots[place].of)
+        make_slots(&s->slots[place], state);
+    return &s->slots[place];
 }
 
 static struct heap_entries_latest *latest_of(struct heap_entries *t, uint64_t number)
@@ -90,7 +93,7 @@ static void renew(const struct heap_entries_taking *k, struct heap_entries_slot 
 
 /* The slot of an info, at the owner and the cell of an event. */
 static inline struct heap_entries_slot *slot_at(const struct heap_entries_taking *k,
-                                                const struct batch_event *b, uint32_t info)
+                                                const struct batch_item *b, uint32_t info)
 {
     struct heap_entries *t = k->entries;
     struct heap_entries_slot *slot = &k->slots->of[info];
@@ -124,7 +127,7 @@ static void live(const struct heap_entries_taking *k, struct heap_entries_slot *
         slot->young++;
 }
 
-static void take_alloc(const struct heap_entries_taking *k, const struct batch_event *b,
+static void take_alloc(const struct heap_entries_taking *k, const struct batch_item *b,
                        uint32_t info)
 {
     struct heap_entries_slot *slot = info ? slot_at(k, b, info) : NULL;
@@ -155,7 +158,7 @@ static void die(const struct heap_entries_taking *k, uint32_t info, uint32_t own
     }
 }
 
-static void take_free(const struct heap_entries_taking *k, const struct batch_event *b,
+static void take_free(const struct heap_entries_taking *k, const struct batch_item *b,
                       uint32_t info)
 {
     struct heap_entries_pass *s = k->entries->pass;
@@ -175,19 +178,8 @@ static void take_free(const struct heap_entries_taking *k, const struct batch_ev
     }
 }
 
-/* A block that its thread frees at once is never among those that live. */
-static void take_brief(const struct heap_entries_taking *k, const struct batch_event *b,
-                       uint32_t info)
-{
-    uint32_t owner = slot_at(k, b, info)->owner;
-
-    note_latest(k, info, owner);
-    k->entries->pairing.named++;
-    die(k, info, owner, cell_of(k->entries->pass));
-}
-
 /* A free is taken back. */
-static void take_unfree(const struct heap_entries_taking *k, const struct batch_event *b,
+static void take_unfree(const struct heap_entries_taking *k, const struct batch_item *b,
                         uint32_t info)
 {
     struct heap_entries *t = k->entries;
@@ -225,36 +217,74 @@ static size_t in_cell(struct heap_entries *t, uint64_t ordinal, size_t count)
     return left < count ? (size_t)left : count;
 }
 
-static void take_events(const struct heap_entries_taking *k, const struct batch_event *b,
-                        const struct batch_event *end)
+static void take_any(const struct heap_entries_taking *k, const struct batch_item *b, uint32_t info)
+{
+    if (b->op == BATCH_ALLOC)
+        take_alloc(k, b, info);
+    else if (info && b->op == BATCH_FREE)
+        take_free(k, b, info);
+    else if (info)
+        take_unfree(k, b, info);
+}
+
+/* Most events are of the cell and thread that the slot of their info is at, and most frees of a
+ * block that was born there: false if this one is not.
+ */
+static inline bool take_young(const struct heap_entries_taking *k, struct heap_entries_slot *slot,
+                              const struct batch_item *b, uint32_t info)
+{
+    if (slot->cell != k->entries->pass->cell)
+        return false;
+    if (b->op == BATCH_ALLOC) {
+        if (!slot->owned || slot->thread != (uint32_t)k->run->thread)
+            return false;
+        slot->young++;
+        note_latest(k, info, slot->owner);
+        return true;
+    }
+    if (b->op != BATCH_FREE || !slot->young || !heap_entries_find_young(k, slot, b, info))
+        return false;
+    slot->young--;
+    slot->brief++;
+    return true;
+}
+
+/* As heap_info_known, but for the way to the info. */
+static inline uint32_t info_of(const struct heap_entries_slots *slots,
+                               const struct heap_state *state, uint32_t number)
+{
+    if (state->places)
+        return heap_info_known(state, number);
+    return number < slots->room && slots->of[number].defined ? number : 0;
+}
+
+static void take_events(const struct heap_entries_taking *k, const struct batch_item *b,
+                        const struct batch_item *end)
 {
     const struct heap_state *state = k->run->process->state;
+    const struct heap_entries *t = k->entries;
+    bool whole = !t->labels->count && !t->pass->runs.finer && !t->heap->unfreed;
 
     for (; b < end; b++) {
-        uint32_t info = heap_info_known(state, b->info);
+        uint32_t info = info_of(k->slots, state, b->info);
 
-        if (b->op == BATCH_ALLOC && info && b + 1 < end && b[1].op == BATCH_FREE &&
-            b[1].info == b->info && !b[1].later_allocs)
-            take_brief(k, b++, info);
-        else if (b->op == BATCH_ALLOC)
-            take_alloc(k, b, info);
-        else if (info && b->op == BATCH_FREE)
-            take_free(k, b, info);
-        else if (info)
-            take_unfree(k, b, info);
+        if (b + HEAP_AHEAD < end && b[HEAP_AHEAD].info < k->slots->room)
+            __builtin_prefetch(&k->slots->of[b[HEAP_AHEAD].info], 1);
+        if (!info || !whole || !take_young(k, &k->slots->of[info], b, info))
+            take_any(k, b, info);
     }
 }
 
 void heap_entries_run(struct heap_entries *t, const struct heap_order_event *e)
 {
     const struct heap_state *state = e->process->state;
-    const struct heap_entries_taking k = {t, e, slots_of(t->pass, e->place, state->info_count),
+    const struct heap_entries_taking k = {t, e, slots_of(t->pass, e->place, state),
                                           latest_of(t, e->thread), state->infos};
     uint64_t first = e->ordinal - e->count + 1;
 
     for (size_t i = 0, n; i < e->count; i += n) {
         n = in_cell(t, first + i, e->count - i);
-        take_events(&k, e->events + i, e->events + i + n);
+        take_events(&k, e->items + i, e->items + i + n);
     }
 }
 

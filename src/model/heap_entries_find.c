@@ -60,21 +60,34 @@ static void find_ages(const struct heap_entries_taking *k, unsigned int lived, u
     *from = *from < *to ? *from : *to;
 }
 
-/* Its thread has allocated it so few allocations ago that it is known. */
-static bool find_named(const struct heap_entries_taking *k, struct heap_entries_slot *slot,
-                       const struct batch_event *b, uint32_t info, struct heap_entries_found *f)
+/* Has its thread allocated it so few allocations ago that it is known? *at: where. */
+static inline bool is_latest(const struct heap_entries_latest *l, const struct batch_item *b,
+                             uint32_t info, uint32_t *at)
 {
-    const struct heap_entries_latest *l = k->latest;
-    uint32_t at = (l->count - 1 - b->later_allocs) % HEAP_ENTRIES_LATEST;
+    uint32_t later = batch_later_allocs(b);
 
-    f->likely = l->of[at].cell.fine;
-    if (b->later_allocs >= TRACE_LATER_MANY || l->count <= b->later_allocs ||
-        l->of[at].info != info)
+    *at = (l->count - 1 - later) % HEAP_ENTRIES_LATEST;
+    return later < TRACE_LATER_MANY && l->count > later && l->of[*at].info == info;
+}
+
+static inline bool is_at(const struct heap_entries_slot *slot, const struct heap_entries_latest *l,
+                         uint32_t at)
+{
+    return l->of[at].cell.fine == slot->cell && l->of[at].owner == slot->owner;
+}
+
+static bool find_named(const struct heap_entries_taking *k, struct heap_entries_slot *slot,
+                       const struct batch_item *b, uint32_t info, struct heap_entries_found *f)
+{
+    uint32_t at;
+
+    if (!is_latest(k->latest, b, info, &at))
         return false;
-    f->young = slot->young && l->of[at].cell.fine == slot->cell && l->of[at].owner == slot->owner;
+    f->likely = k->latest->of[at].cell.fine;
+    f->young = slot->young && is_at(slot, k->latest, at);
     if (!f->young)
-        f->link = heap_runs_named(&k->entries->pass->runs, &slot->run, l->of[at].owner,
-                                  l->of[at].cell.coarse);
+        f->link = heap_runs_named(&k->entries->pass->runs, &slot->run, k->latest->of[at].owner,
+                                  k->latest->of[at].cell.coarse);
     return f->young || f->link;
 }
 
@@ -86,7 +99,7 @@ static bool has_several(const struct heap_entries_pass *s, const struct heap_ent
 
 struct heap_entries_found heap_entries_find(const struct heap_entries_taking *k,
                                             struct heap_entries_slot *slot,
-                                            const struct batch_event *b, uint32_t info)
+                                            const struct batch_item *b, uint32_t info)
 {
     struct heap_pairing *pairing = &k->entries->pairing;
     const struct heap_entries_pass *s = k->entries->pass;
@@ -97,7 +110,7 @@ struct heap_entries_found heap_entries_find(const struct heap_entries_taking *k,
         pairing->named++;
         return f;
     }
-    find_ages(k, b->lived, &from, &to, &f.likely);
+    find_ages(k, batch_lived(b), &from, &to, &f.likely);
     if (find_aged(k, slot, from, to, &f)) {
         pairing->aged++;
         pairing->ambiguous += from != to && has_several(s, slot);
@@ -106,4 +119,27 @@ struct heap_entries_found heap_entries_find(const struct heap_entries_taking *k,
     pairing->fallback++;
     find_aged(k, slot, 0, s->coarse[s->cell], &f);
     return f;
+}
+
+/* Of those of its age none may be in a run: the young come first, and runs by their cells. */
+bool heap_entries_find_young(const struct heap_entries_taking *k,
+                             const struct heap_entries_slot *slot, const struct batch_item *b,
+                             uint32_t info)
+{
+    const struct heap_entries_pass *s = k->entries->pass;
+    uint16_t cell = s->coarse[slot->cell], from, to, likely;
+    uint32_t at;
+
+    if (is_latest(k->latest, b, info, &at)) {
+        bool young = is_at(slot, k->latest, at);
+
+        k->entries->pairing.named += young;
+        return young;
+    }
+    find_ages(k, batch_lived(b), &from, &to, &likely);
+    if (cell < from || cell > to || (slot->run && s->runs.list[slot->run].cell >= from))
+        return false;
+    k->entries->pairing.aged++;
+    k->entries->pairing.ambiguous += from != to && slot->run;
+    return true;
 }

@@ -14,7 +14,8 @@ struct heap_entries_slot {  /* of an info: what most events ask for */
     uint32_t brief;         /* or dead */
     uint16_t cell;
     unsigned char labels;
-    bool owned;
+    bool owned : 1;
+    bool defined : 1; /* as the info is, which is farther away */
 };
 
 struct heap_entries_slots {       /* of a process */
@@ -78,7 +79,12 @@ struct heap_entries_found { /* of a block; neither of both: it is none that live
 /* heap_entries_find.c: the block that a free of such an info is of. */
 struct heap_entries_found heap_entries_find(const struct heap_entries_taking *k,
                                             struct heap_entries_slot *slot,
-                                            const struct batch_event *b, uint32_t info);
+                                            const struct batch_item *b, uint32_t info);
+
+/* The same, if it is of the young for sure; false: it is to be found. */
+bool heap_entries_find_young(const struct heap_entries_taking *k,
+                             const struct heap_entries_slot *slot, const struct batch_item *b,
+                             uint32_t info);
 
 /* heap_entries_exact.c: a run of exact allocations and frees, */
 void heap_entries_run(struct heap_entries *t, const struct heap_order_event *e);

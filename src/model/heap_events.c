@@ -113,28 +113,29 @@ static void take_alloc(struct heap_events *t, const struct heap_order_event *e, 
 }
 
 /* The one that its thread allocated so many ago, if it is of this list. */
-static uint32_t named(struct heap_events *t, const struct batch_event *e, uint32_t list)
+static uint32_t named(struct heap_events *t, uint64_t thread, const struct batch_item *b,
+                      uint32_t list)
 {
     uint64_t *count;
-    const uint32_t *latest = latest_of(t, e->thread, &count);
-    uint32_t block;
+    const uint32_t *latest = latest_of(t, thread, &count);
+    uint32_t block, later = batch_later_allocs(b);
 
-    if (e->later_allocs >= HEAP_EVENTS_LATEST - 1 || *count <= e->later_allocs)
+    if (later >= HEAP_EVENTS_LATEST - 1 || *count <= later)
         return 0;
-    block = latest[(*count - 1 - e->later_allocs) % HEAP_EVENTS_LATEST];
+    block = latest[(*count - 1 - later) % HEAP_EVENTS_LATEST];
     return block && t->blocks[block - 1].list == list && !t->blocks[block - 1].dead ? block : 0;
 }
 
 static void take_run(struct heap_events *t, const struct heap_order_event *e)
 {
-    for (const struct batch_event *b = e->events; b < e->events + e->count; b++) {
+    for (const struct batch_item *b = e->items; b < e->items + e->count; b++) {
         uint32_t place = heap_info_known(e->process->state, b->info), list, block;
 
         if (b->op != BATCH_FREE) {
             take_alloc(t, e, place);
         } else if (place) {
             list = list_of(t, e->place, place);
-            block = named(t, b, list);
+            block = named(t, e->thread, b, list);
             tell(t, e, block ? block : oldest(t, list), true);
         }
     }

@@ -36,11 +36,14 @@ static bool admit(const struct heap *h, uint64_t more)
     return true;
 }
 
+/* That of number 0 is there as well, and not defined. */
 static bool make_room(struct heap *h, struct heap_state *s, uint64_t number)
 {
+    size_t count = s->infos ? s->info_count + 1 : 0;
+
     if (!number || (number > s->info_count && !admit(h, number - s->info_count)))
         return false;
-    memory_extend(s->infos, s->info_room, s->infos ? s->info_count + 1 : 0, (size_t)number + 1);
+    memory_extend(s->infos, s->info_room, count, (size_t)number + 1);
     if (number > s->info_count)
         s->info_count = (size_t)number;
     return true;

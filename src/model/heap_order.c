@@ -96,22 +96,18 @@ static void hand_ended(struct heap_order *o, struct heap_order_event *e)
         is_to_end(o, e->place);
 }
 
-/* The next events of a batch as far as they are of one thread and time. */
+/* The next events of a batch: they are of one thread and time. */
 static void hand_run(struct heap_order *o, struct heap_source *s)
 {
-    const struct batch_event *first = &s->portion[s->at], *end = s->portion + s->count;
-    const struct batch_event *last = first + 1;
     struct heap_order_event e = {.kind = HEAP_ORDER_RUN,
-                                 .time_ns = first->time_ns,
+                                 .time_ns = s->reader.time_ns,
                                  .process = o->heap->processes[s->place - 1],
                                  .place = s->place,
-                                 .thread = first->thread,
-                                 .events = first};
+                                 .thread = s->reader.thread,
+                                 .items = s->portion,
+                                 .count = s->count};
 
-    while (last < end && last->time_ns == first->time_ns && last->thread == first->thread)
-        last++;
-    e.count = (size_t)(last - first);
-    s->at += e.count;
+    s->at = s->count;
     if (o->ended_count || o->any_dead)
         end_others(o, e.place, e.time_ns);
     hand_out(o, &e);

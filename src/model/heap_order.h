@@ -13,7 +13,7 @@
 #include "model/heap_source.h"
 
 enum heap_order_kind {
-    HEAP_ORDER_RUN,      /* exact allocations and frees of one thread at one time: `events`; or */
+    HEAP_ORDER_RUN,      /* exact allocations and frees of one thread at one time: `items`; or */
     HEAP_ORDER_COURSE,   /* what they did, and those of other threads: `course` */
     HEAP_ORDER_SAMPLED,  /* a sampled block came to life, */
     HEAP_ORDER_RELEASED, /* and died */
@@ -31,7 +31,7 @@ struct heap_order_event {
     struct heap_process *process;
     uint32_t place; /* 1 + its place in heap.processes; 0: nobody's */
     uint64_t thread;
-    const struct batch_event *events; /* of a run; their times are those of the trace */
+    const struct batch_item *items;   /* of a run */
     size_t count;                     /* of a run or course */
     const struct heap_course *course; /* and its batch is the record */
     struct heap_block *block;         /* of a sampled one; `entry` and `thread` are the taker's */

@@ -110,7 +110,8 @@ struct heap_state {          /* of a process */
     struct heap_part part;     /* of all processes together: the run that it is in, */
     uint64_t high, high_event; /* and its highest */
     bool began;                /* the stretch */
-    struct batch_event freed;  /* the last one: it may be taken back, */
+    struct batch_item freed;   /* the last one: it may be taken back, */
+    uint64_t freed_thread;     /* by who did it; */
     bool freed_in;             /* and was in the stretch */
     uint64_t *worked;          /* by number of the info: live when it had worked; NULL: not known */
     size_t worked_count;

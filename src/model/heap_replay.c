@@ -51,13 +51,16 @@ static inline void hand_to(const struct heap_replay *r, uint32_t wanted,
     }
 }
 
-/* The events of a process are counted as when they were read first; false: it is after the stretch. */
-static bool count(struct heap_replay *r, struct heap_change *c, uint64_t time_ns)
+/* So many events of a process are counted as when they were read first; false: they are after the
+ * stretch.
+ */
+static bool count(struct heap_replay *r, struct heap_change *c, uint64_t time_ns, size_t events)
 {
     if (time_ns > r->heap->pass->to_ns)
         return false;
     c->time_ns = time_ns;
-    c->number = r->of[c->place - 1].events++;
+    c->number = r->of[c->place - 1].events;
+    r->of[c->place - 1].events += events;
     return true;
 }
 
@@ -66,7 +69,8 @@ static uint32_t wanted_by(const struct heap_replay *r, const struct heap_process
     uint32_t wanted = 0;
 
     for (int i = 0; i < r->count; i++)
-        if (!r->takers[i].wants || r->takers[i].wants(r->takers[i].context, p, stack))
+        if (!r->takers[i].take_run &&
+            (!r->takers[i].wants || r->takers[i].wants(r->takers[i].context, p, stack)))
             wanted |= (uint32_t)1 << i;
     return wanted;
 }
@@ -101,28 +105,52 @@ static inline uint32_t place_of(const struct heap_state *s, uint64_t number)
     return number <= s->info_count ? (uint32_t)number : 0;
 }
 
-static void take_portion(void *context, const struct batch_event *events, size_t n)
+static void take_item(struct reading *r, const struct batch_item *e,
+                      const struct heap_replay_info *info)
 {
-    struct reading *r = context;
     struct heap_change *c = &r->change;
-    const struct heap_state *s = c->process->state;
 
-    for (const struct batch_event *e = events; e < events + n; e++) {
+    c->info = (uint64_t)(info - r->infos);
+    c->stack = info->stack;
+    c->bytes = info->bytes;
+    c->freed = e->op == BATCH_FREE;
+    c->revived = e->op == BATCH_UNFREE;
+    c->lived = batch_lived(e);
+    hand_to(r->replay, info->wanted, c);
+}
+
+static void take_items(struct reading *r, const struct batches_run *run)
+{
+    const struct heap_state *s = r->change.process->state;
+    const struct batch_item *end = run->items + run->count;
+    uint64_t number = r->change.number;
+
+    for (const struct batch_item *e = run->items; e < end; e++) {
         const struct heap_replay_info *info = &r->infos[place_of(s, e->info)];
 
-        if (e + HEAP_AHEAD < events + n)
+        if (e + HEAP_AHEAD < end)
             __builtin_prefetch(&r->infos[place_of(s, e[HEAP_AHEAD].info)]);
-        if (!count(r->replay, c, e->time_ns) || !info->wanted)
+        if (!info->wanted)
             continue;
-        c->info = (uint64_t)(info - r->infos);
-        c->thread = e->thread;
-        c->stack = info->stack;
-        c->bytes = info->bytes;
-        c->freed = e->op == BATCH_FREE;
-        c->revived = e->op == BATCH_UNFREE;
-        c->lived = e->lived;
-        hand_to(r->replay, info->wanted, c);
+        r->change.number = number + (uint64_t)(e - run->items);
+        take_item(r, e, info);
     }
+}
+
+static void take_run(void *context, const struct batches_run *run)
+{
+    struct reading *r = context;
+    const struct heap_replay *replay = r->replay;
+
+    if (!count(r->replay, &r->change, run->time_ns, run->count))
+        return;
+    r->change.thread = run->thread;
+    for (int i = 0; i < replay->count; i++)
+        if (replay->takers[i].take_run)
+            replay->takers[i].take_run(replay->takers[i].context, &r->change, run->items,
+                                       run->count);
+    if (replay->single)
+        take_items(r, run);
 }
 
 static void take_batch(struct heap_replay *r, const struct trace_event *ev)
@@ -133,8 +161,9 @@ static void take_batch(struct heap_replay *r, const struct trace_event *ev)
     if (!reading.change.process)
         return;
     reading.change.place = heap_place_of(r->heap, reading.change.process);
-    reading.infos = infos_of(r, reading.change.process, reading.change.place);
-    batches_each(ev, take_portion, &reading);
+    if (r->single)
+        reading.infos = infos_of(r, reading.change.process, reading.change.place);
+    batches_each(ev, take_run, &reading);
 }
 
 static void end_block(struct heap_replay *r, const struct heap_change *c, struct heap_block *block)
@@ -166,7 +195,7 @@ static void take_sample(struct heap_replay *r, const struct trace_event *ev)
     if (!c.process)
         return;
     c.place = heap_place_of(r->heap, c.process);
-    if (!count(r, &c, ev->time_ns))
+    if (!count(r, &c, ev->time_ns, 1))
         return;
     block = heap_live_find(&r->live, c.place, ev->alloc.address);
     if (block)
@@ -202,7 +231,7 @@ static void change_mapping(void *context, const struct mapping_change *m)
     if (!c.process)
         return;
     c.place = heap_place_of(r->heap, c.process);
-    if (!count(r, &c, m->time_ns) ||
+    if (!count(r, &c, m->time_ns, 1) ||
         heap_born(r->heap, m->mapping->context, c.process->number) != BORN_THERE)
         return;
     c.stack = m->mapping->stack <= r->heap->frames->stack_count ? m->mapping->stack : 0;
@@ -214,14 +243,8 @@ static void change_mapping(void *context, const struct mapping_change *m)
     hand_out(r, &c);
 }
 
-bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *context,
-                     uint64_t until_ns)
-{
-    return heap_replay_add_some(r, take, NULL, context, until_ns);
-}
-
-bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_replay_wants *wants,
-                          void *context, uint64_t until_ns)
+static bool add(struct heap_replay *r, heap_replay_take *take, heap_replay_take_run *run,
+                heap_replay_wants *wants, void *context, uint64_t until_ns)
 {
     if (!r->heap->any)
         return true;
@@ -232,11 +255,31 @@ bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_re
         r->of = memory_zeroed((r->heap->process_count + 1) * sizeof(*r->of));
     r->mappings.change = change_mapping;
     r->mappings.context = r;
+    r->single = r->single || !run;
     r->takers[r->count].take = take;
+    r->takers[r->count].take_run = run;
     r->takers[r->count].wants = wants;
     r->takers[r->count++].context = context;
     r->until_ns = until_ns > r->until_ns ? until_ns : r->until_ns;
     return true;
+}
+
+bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *context,
+                     uint64_t until_ns)
+{
+    return add(r, take, NULL, NULL, context, until_ns);
+}
+
+bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_replay_wants *wants,
+                          void *context, uint64_t until_ns)
+{
+    return add(r, take, NULL, wants, context, until_ns);
+}
+
+bool heap_replay_add_runs(struct heap_replay *r, heap_replay_take *take, heap_replay_take_run *run,
+                          void *context, uint64_t until_ns)
+{
+    return add(r, take, run, NULL, context, until_ns);
 }
 
 void heap_replay(struct heap_replay *r, const struct trace_event *ev)

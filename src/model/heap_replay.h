@@ -6,6 +6,7 @@
 
 #include "model/heap.h"
 #include "model/heap_live.h"
+#include "trace/batch.h"
 #include "trace/mappings.h"
 
 #define HEAP_REPLAY_TAKERS 32
@@ -29,6 +30,9 @@ struct heap_change {
 };
 
 typedef void heap_replay_take(void *context, const struct heap_change *c);
+/* Exact events of one process, thread and time at once: `c` is the first of them, but for its block. */
+typedef void heap_replay_take_run(void *context, const struct heap_change *c,
+                                  const struct batch_item *items, size_t count);
 /* Does it matter what becomes of blocks of a process and stack? The same whenever it is asked. */
 typedef bool heap_replay_wants(void *context, const struct heap_process *p, uint64_t stack);
 
@@ -42,10 +46,12 @@ struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     struct heap *heap;
     struct {
         heap_replay_take *take;
-        heap_replay_wants *wants; /* NULL: everything */
+        heap_replay_take_run *take_run; /* NULL: `take` has exact events as well */
+        heap_replay_wants *wants;       /* NULL: everything */
         void *context;
     } takers[HEAP_REPLAY_TAKERS];
     int count;
+    bool single;       /* somebody takes exact events one by one */
     uint64_t until_ns; /* the last time that one of them wants to know of */
     struct {
         uint64_t events;                /* how many there were */
@@ -64,6 +70,10 @@ bool heap_replay_add(struct heap_replay *r, heap_replay_take *take, void *contex
 /* The same, but of exact blocks those that it wants. */
 bool heap_replay_add_some(struct heap_replay *r, heap_replay_take *take, heap_replay_wants *wants,
                           void *context, uint64_t until_ns);
+
+/* The same, but exact blocks a run at a time: who looks at each of them is faster so. */
+bool heap_replay_add_runs(struct heap_replay *r, heap_replay_take *take,
+                          heap_replay_take_run *take_run, void *context, uint64_t until_ns);
 
 /* When was it allocated that is freed? Between these, both included. */
 void heap_replay_born(const struct heap_change *c, uint64_t *from_ns, uint64_t *to_ns);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PORTION 256
+#define PORTION 512
 
 static size_t tail_of(const struct trace_event *ev)
 {
@@ -62,7 +62,7 @@ void heap_source_time(struct heap_source *s, uint64_t time_ns)
 
 uint64_t heap_source_next_ns(const struct heap_source *s)
 {
-    return s->first->courses ? s->first->courses[s->at].time_ns : s->portion[s->at].time_ns;
+    return s->first->courses ? s->first->courses[s->at].time_ns : s->reader.time_ns;
 }
 
 bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)

@@ -35,8 +35,8 @@ struct heap_source {
     bool once;                  /* it goes with its only record */
     struct batch_reader reader; /* of the first, where it is open */
     bool open;
-    size_t count, at;            /* of the portion, or of the first one's courses: */
-    struct batch_event *portion; /* PORTION of them, while they are read */
+    size_t count, at;           /* of the portion, or of the first one's courses: */
+    struct batch_item *portion; /* PORTION of them, while they are read: of one run */
 };
 
 struct heap_waiting { /* in all sources */

@@ -75,15 +75,15 @@ struct batch_of {
     uint64_t process;
 };
 
-static void take_portion(void *context, const struct batch_event *events, size_t n)
+static void take_run(void *context, const struct batches_run *run)
 {
     const struct batch_of *b = context;
     uint64_t stack;
 
-    for (const struct batch_event *e = events; e < events + n; e++)
+    for (const struct batch_item *e = run->items; e < run->items + run->count; e++)
         if (e->op == BATCH_ALLOC &&
             intmap_get(&b->find->infos, info_key(b->process, e->info), &stack))
-            add(b->find, e->time_ns, b->process, stack);
+            add(b->find, run->time_ns, b->process, stack);
 }
 
 void step_find_take(struct step_find *f, const struct names *names, struct threads *threads,
@@ -100,7 +100,7 @@ void step_find_take(struct step_find *f, const struct names *names, struct threa
     else if (ev->kind == TRACE_INFOS)
         take_infos(f, ev);
     else if (ev->kind == TRACE_BATCH)
-        batches_each(ev, take_portion, &batch);
+        batches_each(ev, take_run, &batch);
 }
 
 /* ---- by lines of the program ---- */

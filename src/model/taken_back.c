@@ -14,11 +14,17 @@
 #define LOOKS 64 /* at events, for each that is read */
 #define GONE 255 /* the op of a free that never was, and of what takes it back */
 
+struct held_run {
+    uint64_t time_ns, thread;
+    size_t end; /* the place of the item after its last */
+};
+
 struct held_record {
     struct held_record *next, *before;
     struct trace_event ev;
-    struct batch_event *events; /* NULL: not decoded */
-    size_t count, gone, bytes;
+    struct batch_item *items; /* NULL: not decoded */
+    struct held_run *runs;
+    size_t count, run_count, gone, bytes;
     unsigned char tail[];
 };
 
@@ -33,24 +39,38 @@ static bool open_batch(struct batch_reader *r, const struct held_record *b)
 static void decode(struct taken_back *t, struct held_record *b)
 {
     struct batch_reader r;
-    size_t room = 0, got;
+    size_t room = 0, run_room = 0, got;
 
-    if (b->events || !open_batch(&r, b))
+    if (b->items || !open_batch(&r, b))
         return;
     do {
-        memory_fit(b->events, room, b->count + PORTION);
-        got = batch_take(&r, b->events + b->count, PORTION);
+        memory_fit(b->items, room, b->count + PORTION);
+        memory_fit(b->runs, run_room, b->run_count + 1);
+        got = batch_take(&r, b->items + b->count, PORTION);
         b->count += got;
-    } while (got == PORTION);
+        b->runs[b->run_count++] = (struct held_run){r.time_ns, r.thread, b->count};
+    } while (got);
     if (r.malformed)
-        b->count = 0;
+        b->count = b->run_count = 0;
     t->looks += LOOKS * b->count;
-    b->bytes += room * sizeof(*b->events);
-    t->bytes += room * sizeof(*b->events);
+    room = room * sizeof(*b->items) + run_room * sizeof(*b->runs);
+    b->bytes += room;
+    t->bytes += room;
+}
+
+/* The last free of such a block before an item; its place, or SIZE_MAX. */
+static size_t find_free(struct taken_back *t, const struct held_record *b, size_t at, uint32_t info)
+{
+    size_t least = at > t->looks ? at - (size_t)t->looks : 0, i = at;
+
+    while (i > least && (b->items[i - 1].info != info || b->items[i - 1].op != BATCH_FREE))
+        i--;
+    t->looks -= at - i;
+    return i > least ? i - 1 : SIZE_MAX;
 }
 
 /* The last free of such a block, before an event of a batch or in one of those before it. */
-static bool take_free(struct taken_back *t, struct held_record *b, size_t at, uint64_t info)
+static bool take_free(struct taken_back *t, struct held_record *b, size_t at, uint32_t info)
 {
     uint64_t process = b->ev.batch.process;
 
@@ -58,13 +78,12 @@ static bool take_free(struct taken_back *t, struct held_record *b, size_t at, ui
         if (b->ev.kind != TRACE_BATCH || b->ev.batch.process != process)
             continue;
         decode(t, b);
-        for (size_t i = at < b->count ? at : b->count; i-- && t->looks; t->looks--) {
-            if (b->events[i].op != BATCH_FREE || b->events[i].info != info)
-                continue;
-            b->events[i].op = GONE;
-            b->gone++;
-            return true;
-        }
+        at = find_free(t, b, at < b->count ? at : b->count, info);
+        if (at == SIZE_MAX)
+            continue;
+        b->items[at].op = GONE;
+        b->gone++;
+        return true;
     }
     return false;
 }
@@ -78,33 +97,35 @@ static void look_through(struct taken_back *t, struct held_record *b)
         return;
     decode(t, b);
     for (size_t i = 0; i < b->count; i++)
-        if (b->events[i].op == BATCH_UNFREE && take_free(t, b, i, b->events[i].info)) {
-            b->events[i].op = GONE;
+        if (b->items[i].op == BATCH_UNFREE && take_free(t, b, i, b->items[i].info)) {
+            b->items[i].op = GONE;
             b->gone++;
         }
 }
 
 /* ---- without them ---- */
 
-static void put(struct batch *to, const struct batch_event *e)
+static void put(struct batch *to, const struct held_run *run, const struct batch_item *e)
 {
     if (e->op == GONE)
         return;
-    batch_at(to, (uint32_t)e->thread, e->time_ns);
+    batch_at(to, (uint32_t)run->thread, run->time_ns);
     if (e->op == BATCH_ALLOC)
-        batch_alloc(to, (uint32_t)e->info);
+        batch_alloc(to, e->info);
     else if (e->op == BATCH_UNFREE)
-        batch_unfree(to, (uint32_t)e->info);
+        batch_unfree(to, e->info);
     else
-        batch_free(to, (uint32_t)e->info, (unsigned char)(e->later_allocs | e->lived << 4));
+        batch_free(to, e->info, e->fate);
 }
 
 /* What no collector writes may have larger numbers, or more events. */
 static bool is_usual(const struct held_record *b)
 {
     for (size_t i = 0; i < b->count; i++)
-        if (b->events[i].info > INT32_MAX || !b->events[i].thread ||
-            b->events[i].thread > UINT32_MAX)
+        if (b->items[i].info > INT32_MAX)
+            return false;
+    for (size_t i = 0; i + 1 < b->run_count; i++)
+        if (!b->runs[i].thread || b->runs[i].thread > UINT32_MAX)
             return false;
     return true;
 }
@@ -112,6 +133,8 @@ static bool is_usual(const struct held_record *b)
 /* False: it cannot be written again, and stays as it is. */
 static bool encode(struct taken_back *t, struct held_record *b)
 {
+    const struct held_run *run = b->runs;
+
     if (!t->batch) {
         t->batch = memory_zeroed(sizeof(*t->batch));
         t->encoded = memory_zeroed(BATCH_TAIL_MOST);
@@ -120,7 +143,8 @@ static bool encode(struct taken_back *t, struct held_record *b)
     for (size_t i = 0; i < b->count; i++) {
         if (batch_full(t->batch))
             return false;
-        put(t->batch, &b->events[i]);
+        run += i == run->end;
+        put(t->batch, run, &b->items[i]);
     }
     b->ev.batch.events = t->batch->events;
     b->ev.tail_bytes = batch_close(t->batch, t->encoded);
@@ -150,7 +174,8 @@ static void release(struct taken_back *t)
     t->batches -= b->ev.kind == TRACE_BATCH;
     t->bytes -= b->bytes;
     hand_on(t, b);
-    free(b->events);
+    free(b->items);
+    free(b->runs);
     free(b);
 }
 

@@ -130,70 +130,130 @@ static int next_event(struct batch_reader *r, struct batch_event *ev)
     return 1;
 }
 
-/* A number of up to four bytes, of which so many are there; how many it took, 0: it is longer. */
-static inline unsigned int take_near(const unsigned char *p, uint32_t *value)
-{
-    uint32_t v = p[0] & 0x7f;
-    unsigned int n = 1;
-
-    while (p[n - 1] & 0x80) {
-        if (n == 4)
-            return 0;
-        v |= (uint32_t)(p[n] & 0x7f) << 7 * n;
-        n++;
-    }
-    *value = v;
-    return n;
-}
-
-/* Events of the run that is open, in the loop that reading a trace spends most of its time in. How
- * many there were until one that is out of the ordinary.
- */
-static size_t take_plain(struct batch_reader *r, struct batch_event *ev, size_t most)
-{
-    const unsigned char *p = r->symbols, *fate = r->fates;
-    size_t n = 0;
-
-    most = r->left < most ? (size_t)r->left : most;
-    for (; n < most && r->symbols_end - p >= 4; n++, ev++) {
-        uint32_t symbol;
-        unsigned int bytes = take_near(p, &symbol);
-
-        if (!bytes || !symbol || (symbol & 1 && fate == r->fates_end))
-            break;
-        p += bytes;
-        *ev = (struct batch_event){.time_ns = r->time_ns, .thread = r->thread, .info = symbol >> 1};
-        if (!(symbol & 1))
-            continue;
-        ev->op = BATCH_FREE;
-        ev->later_allocs = *fate & 15;
-        ev->lived = *fate++ >> 4;
-    }
-    r->left -= n;
-    r->symbols = p;
-    r->fates = fate;
-    return n;
-}
-
-size_t batch_take(struct batch_reader *r, struct batch_event *events, size_t most)
-{
-    size_t n = 0;
-
-    while (n < most) {
-        n += take_plain(r, events + n, most - n);
-        if (n < most && batch_next(r, &events[n]) <= 0)
-            break;
-        n += n < most;
-    }
-    return n;
-}
-
 int batch_next(struct batch_reader *r, struct batch_event *ev)
 {
     int got = r->malformed ? -1 : next_event(r, ev);
 
     r->malformed = got < 0;
     return got;
+}
+
+static inline uint32_t load(const unsigned char *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* A number of up to four bytes, which are there; how many it took, 0: it is longer. Those of three
+ * come first: nearly all events of a long recording are.
+ */
+static inline unsigned int take_near(const unsigned char *p, uint32_t *value)
+{
+    uint32_t w = load(p);
+    uint32_t one = w & 0x7f, two = one | (w >> 1 & 0x3f80), three = two | (w >> 2 & 0x1fc000);
+
+    *value = three;
+    if ((w & 0x808080) == 0x8080)
+        return 3;
+    *value = two;
+    if ((w & 0x8080) == 0x80)
+        return 2;
+    *value = one;
+    if (!(w & 0x80))
+        return 1;
+    *value = three | (w >> 3 & 0xfe00000);
+    return w & 0x80000000 ? 0 : 4;
+}
+
+static inline void put_item(struct batch_item *item, uint32_t symbol, const unsigned char *fate)
+{
+    unsigned int freed = symbol & 1;
+
+    item->info = symbol >> 1;
+    item->op = (unsigned char)freed;
+    item->fate = (unsigned char)(*fate & (0 - freed));
+}
+
+/* Two numbers of three bytes each, where eight are there; false: they are not such. */
+static inline bool take_two(const unsigned char *p, uint32_t value[2])
+{
+    uint64_t w = load(p) | (uint64_t)load(p + 4) << 32;
+
+    if ((w & 0x808080808080) != 0x008080008080)
+        return false;
+    w = (w & 0x7f00007f) | (w >> 1 & 0x3f80003f80) | (w >> 2 & 0x1fc0001fc000);
+    value[0] = (uint32_t)w & 0xffffff;
+    value[1] = (uint32_t)(w >> 24);
+    return value[0] && value[1];
+}
+
+/* Events of the run that is open, in the loop that reading a trace spends most of its time in. How
+ * many there were until one that is out of the ordinary. Of an allocation, which has no fate, one is
+ * looked at as well.
+ */
+static size_t take_plain(struct batch_reader *r, struct batch_item *items, size_t most)
+{
+    static const unsigned char nothing;
+    const unsigned char *p = r->symbols, *fate = r->fates;
+    size_t fates = (size_t)(r->fates_end - fate), near = (size_t)(r->symbols_end - p) / 4, n = 0;
+
+    most = near < most ? near : most;
+    most = fates && fates < most ? fates : most;
+    if (!fates)
+        fate = &nothing;
+    while (n < most) {
+        uint32_t symbol[2];
+        unsigned int bytes;
+
+        if (fates && most - n >= 2 && take_two(p, symbol)) {
+            put_item(&items[n++], symbol[0], fate);
+            fate += symbol[0] & 1;
+            bytes = 6;
+            symbol[0] = symbol[1];
+        } else {
+            bytes = take_near(p, symbol);
+        }
+        if (!bytes || !symbol[0] || (!fates && symbol[0] & 1))
+            break;
+        put_item(&items[n++], symbol[0], fate);
+        fate += symbol[0] & 1;
+        p += bytes;
+    }
+    r->left -= n;
+    r->symbols = p;
+    r->fates = fates ? fate : r->fates;
+    return n;
+}
+
+static bool take_one(struct batch_reader *r, struct batch_item *item)
+{
+    struct batch_event ev;
+
+    if (batch_next(r, &ev) <= 0)
+        return false;
+    item->info = ev.info < BATCH_INFO_BEYOND ? (uint32_t)ev.info : BATCH_INFO_BEYOND;
+    item->op = (unsigned char)ev.op;
+    item->fate = (unsigned char)(ev.later_allocs | ev.lived << 4);
+    return true;
+}
+
+size_t batch_take(struct batch_reader *r, struct batch_item *items, size_t most)
+{
+    size_t n = 0;
+
+    if (!r->left) /* the first of the next run opens it */
+        n = take_one(r, items);
+    if (r->malformed || (!n && !r->left))
+        return 0;
+    most = r->left < most - n ? n + (size_t)r->left : most;
+    while (n < most) {
+        size_t plain = take_plain(r, items + n, most - n);
+
+        n += plain;
+        if (!plain && !take_one(r, &items[n]))
+            break;
+        n += !plain;
+    }
+    return n;
 }
 
 bool batch_next_stack(const unsigned char **tail, size_t *size, uint64_t *next,

@@ -83,6 +83,24 @@ struct batch_event {
     unsigned char lived;        /* of a free: class of lifetimes, see format.h */
 };
 
+/* The same of a run, whose events are all of one thread and time: small, as there are so many. */
+struct batch_item {
+    uint32_t info; /* BATCH_INFO_BEYOND: a larger number than any block has */
+    unsigned char op, fate;
+};
+
+#define BATCH_INFO_BEYOND UINT32_MAX
+
+static inline unsigned int batch_later_allocs(const struct batch_item *i)
+{
+    return i->fate & 15;
+}
+
+static inline unsigned int batch_lived(const struct batch_item *i)
+{
+    return i->fate >> 4;
+}
+
 struct batch_reader {
     const unsigned char *runs, *runs_end, *symbols, *symbols_end, *fates, *fates_end;
     uint64_t time_ns, thread, left;
@@ -95,10 +113,10 @@ int batch_open(struct batch_reader *r, const unsigned char *tail, size_t size, u
 
 /* 1: *ev is the next event; 0: the end; -1: malformed, also when it is called again. */
 int batch_next(struct batch_reader *r, struct batch_event *ev);
-/* The same for up to `most` at once, and faster; how many there were. Fewer than `most`: it is the
- * end, or malformed there, as batch_next will say.
+/* The same for up to `most` of one run at once, and faster: they are of r->thread and r->time_ns. How
+ * many there were; 0: it is the end, or malformed there, as batch_next will say.
  */
-size_t batch_take(struct batch_reader *r, struct batch_event *events, size_t most);
+size_t batch_take(struct batch_reader *r, struct batch_item *items, size_t most);
 
 /* The next stack of a STACKS record; *tail and *size, its tail, and *next, first its `first`, move
  * on. False at the end, and when it is malformed: then *size is not 0.

@@ -50,6 +50,32 @@ static bool same(const struct batch_event *a, const struct batch_event *c)
            a->op == c->op && a->later_allocs == c->later_allocs && a->lived == c->lived;
 }
 
+static bool is_item(const struct batch_event *e, const struct batch_reader *r,
+                    const struct batch_item *i)
+{
+    uint64_t info = e->info < BATCH_INFO_BEYOND ? e->info : BATCH_INFO_BEYOND;
+
+    return e->time_ns == r->time_ns && e->thread == r->thread && info == i->info &&
+           e->op == i->op && e->later_allocs == batch_later_allocs(i) && e->lived == batch_lived(i);
+}
+
+/* Taken run by run they are the same, and as many; it ends in the same way. */
+static void take_runs(struct batch_reader r)
+{
+    static struct batch_item items[100];
+    struct batch_reader taken = r;
+    struct batch_event e;
+    size_t count;
+
+    while ((count = batch_take(&taken, items, 1 + chance() % 100)))
+        for (size_t i = 0; i < count; i++)
+            if (!CHECK_EQ(batch_next(&r, &e), 1) || !CHECK(is_item(&e, &taken, &items[i])))
+                return;
+    CHECK(batch_next(&r, &e) <= 0);
+    CHECK_EQ(taken.malformed, r.malformed);
+    CHECK_EQ(batch_take(&taken, items, 100), 0);
+}
+
 /* One batch with up to `most` events in runs of about `run`. */
 static void round_trip(uint32_t most, uint32_t run)
 {
@@ -74,6 +100,7 @@ static void round_trip(uint32_t most, uint32_t run)
     if (!CHECK(size <= BATCH_TAIL_MOST) ||
         !CHECK_EQ(batch_open(&r, tail, size, b.last_ns, b.last_ns - b.start_ns), 0))
         return;
+    take_runs(r);
     for (uint32_t i = 0; i < count; i++)
         if (!CHECK_EQ(batch_next(&r, &got), 1) || !CHECK(same(&got, &wanted[i])))
             return;
@@ -149,6 +176,8 @@ static int read_tail(const char *bytes, size_t size, int *events)
     struct batch_event e;
     int got = batch_open(&r, (const unsigned char *)bytes, size, 100, 0);
 
+    if (got >= 0)
+        take_runs(r);
     for (*events = 0; got >= 0 && (got = batch_next(&r, &e)) > 0;)
         ++*events;
     return got;
@@ -169,6 +198,7 @@ static void asked_again(void)
     struct batch_event e;
 
     CHECK_EQ(batch_open(&r, bytes, sizeof(bytes) - 1, 100, 0), 0);
+    take_runs(r);
     CHECK_EQ(batch_next(&r, &e), -1);
     CHECK_EQ(batch_next(&r, &e), -1);
 }

@@ -24,20 +24,18 @@ static void note(char c)
         seen[n] = c;
 }
 
-static void take_events(void *context, const struct batch_event *events, size_t count)
+static void take_run(void *context, const struct batches_run *run)
 {
     (void)context;
-    for (size_t i = 0; i < count; i++) {
-        char letter = (char)((events[i].op == BATCH_FREE ? 'A' : 'a') + (int)events[i].info - 1);
-
-        if (events[i].op == BATCH_UNFREE)
+    CHECK(run->time_ns >= last_ns);
+    last_ns = run->time_ns;
+    for (const struct batch_item *e = run->items; e < run->items + run->count; e++) {
+        if (e->op == BATCH_UNFREE)
             note('+');
-        note(letter);
-        CHECK(events[i].time_ns >= last_ns);
-        last_ns = events[i].time_ns;
-        if (events[i].op == BATCH_FREE) {
-            CHECK_EQ(events[i].later_allocs, 3);
-            CHECK_EQ(events[i].lived, 5);
+        note((char)((e->op == BATCH_FREE ? 'A' : 'a') + (int)e->info - 1));
+        if (e->op == BATCH_FREE) {
+            CHECK_EQ(batch_later_allocs(e), 3);
+            CHECK_EQ(batch_lived(e), 5);
         }
     }
 }
@@ -47,7 +45,7 @@ static void take(void *context, const struct trace_event *ev)
     (void)context;
     if (ev->kind != TRACE_BATCH)
         note(ev->kind == TRACE_MARK ? 'm' : 's');
-    else if (batches_each(ev, take_events, NULL) != 1)
+    else if (batches_each(ev, take_run, NULL) != 1)
         note('?');
 }
 
