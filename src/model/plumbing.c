@@ -314,8 +314,7 @@ static bool is_of_rust(const char *function)
            begins_with_one(type, containers, COUNT(containers));
 }
 
-/* Sources that come with a compiler. */
-static bool is_compilers(const char *file)
+bool plumbing_is_compilers(const char *file)
 {
     static const char *const folders[] = {"/include/c++/", "/library/alloc/src/",
                                           "/library/core/src/", "/library/std/src/", "/rust/deps/"};
@@ -340,7 +339,7 @@ bool plumbing_is(const struct table_frame *f)
     for (int i = 0; i < COUNT(starts); i++)
         if (strcmp(f->function, starts[i]) == 0)
             return true;
-    return is_compilers(f->file) || is_of_rust(f->function) ||
+    return plumbing_is_compilers(f->file) || is_of_rust(f->function) ||
            begins_with_one(without_result(f->function), containers, COUNT(containers));
 }
 

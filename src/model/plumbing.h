@@ -10,6 +10,8 @@
 bool plumbing_is_allocator(const char *function);
 /* A file of CPython itself: libpython3.11.so.1.0, python3.11. */
 bool plumbing_is_interpreter(const char *module);
+/* A source that comes with a compiler: headers of C++, the libraries of Rust. NULL is none. */
+bool plumbing_is_compilers(const char *file);
 /* What that has memory by: where all of a stack is its own, that is not the place either. */
 bool plumbing_is_interpreters_allocator(const struct table_frame *f);
 /* Any of the above, or a frame of native code without a name. */

@@ -2,6 +2,7 @@
 #include "model/scope.h"
 #include "base/count.h"
 #include "base/text.h"
+#include "model/plumbing.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -287,7 +288,7 @@ bool scope_is_system(const char *module)
 enum scope_kind scope_of_native(const struct scope *s, const char *file, const char *module)
 {
     bool own = file && !(module && scope_is_system(module)) && !starts(file, "/usr/include/") &&
-               !starts(file, "/usr/lib/");
+               !starts(file, "/usr/lib/") && !plumbing_is_compilers(file);
 
     return file ? apply(s, file, own ? SCOPE_OWN : SCOPE_NATIVE) : SCOPE_NATIVE;
 }

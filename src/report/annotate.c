@@ -335,7 +335,7 @@ static void put_file(const struct page *p, int from, int to)
     uint64_t next = 1;
 
     fputs(p->terminal->colour ? "\033[1m" : "", p->out);
-    terminal_put(p->out, file);
+    terminal_put_within(p->out, file, p->terminal->width, p->terminal);
     fputs(p->terminal->colour ? "\033[0m\n" : "\n", p->out);
     put_totals(p, from, to);
     fputs(source && source->changed ? "\nThis file was changed after the recording began.\n" : "\n",

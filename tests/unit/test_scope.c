@@ -96,6 +96,10 @@ static void native(void)
     CHECK_EQ(scope_of_native(&s, "/src/a.c", "/opt/app"), SCOPE_OWN);
     CHECK_EQ(scope_of_native(&s, "/src/a.c", NULL), SCOPE_OWN);
     CHECK_EQ(scope_of_native(&s, "/src/a.c", "/usr/lib/app/plugin.so"), SCOPE_OWN);
+    CHECK_EQ(scope_of_native(&s, "/rustc/59807616e1/library/alloc/src/alloc.rs", "/opt/app"),
+             SCOPE_NATIVE);
+    CHECK_EQ(scope_of_native(&s, "/opt/gcc/include/c++/14/bits/stl_vector.h", "/opt/app"),
+             SCOPE_NATIVE);
     CHECK_EQ(scope_of_native(&s, NULL, "/opt/app"), SCOPE_NATIVE);
     CHECK_EQ(scope_of_native(&s, "malloc.c", "/lib/x86_64-linux-gnu/libc.so.6"), SCOPE_NATIVE);
     CHECK_EQ(scope_of_native(&s, "/usr/include/c++/12/vector", "/opt/app"), SCOPE_NATIVE);
