@@ -68,6 +68,16 @@ def test_what_is_made_like_a_parameter_outside_of_modules_is_not_known(asked, wh
         "parameters": 404000, "optimizer state": 400000, "inputs": 100000, "activations": 148000, "other tensors": 404000}
 
 
+def test_what_is_picked_after_a_module_was_called_is_not_known(asked):
+    """A batch out of a memory of experience, or out of what the first module gave."""
+    act = "p=forward/addmm/9000 -p "
+    life = LIFE.replace("x=other/randn/100000@11", act + "x=other/index_Tensor/100000@11")
+    assert kinds(asked(life, "decompose", "--at", "lost")) == {
+        "parameters": 404000, "optimizer state": 400000, "activations": 148000, "other tensors": 100000}
+    early = LIFE.replace("x=other/randn/100000@11", "x=other/index_Tensor/100000@11")
+    assert kinds(asked(early, "decompose", "--at", "lost"))["inputs"] == 100000
+
+
 def test_the_parts_add_up_to_what_peak_says(asked):
     parts, peak = asked(LIFE, "decompose"), asked(LIFE, "peak")
     whole = sum(row["bytes"] for row in peak["peak"])
