@@ -203,7 +203,7 @@ static inline void rise(struct level *l, const struct batch_item *e)
     l->epoch++;
 }
 
-struct asked { /* what is the same for all events of a run */
+struct given { /* what is the same for all events of a run */
     struct heap_info *infos;
     size_t info_count;
     bool placed, far; /* far: infos are not in a near cache */
@@ -213,11 +213,11 @@ struct asked { /* what is the same for all events of a run */
     struct creators *creators;
 };
 
-static struct asked asked_of(const struct reading *r)
+static struct given given_of(const struct reading *r)
 {
     const struct heap_state *s = r->process->state;
 
-    return (struct asked){.infos = s->infos,
+    return (struct given){.infos = s->infos,
                           .info_count = s->info_count,
                           .placed = s->places,
                           .far = s->info_count > NEAR && !s->places,
@@ -227,7 +227,7 @@ static struct asked asked_of(const struct reading *r)
                           .creators = r->heap->pass->creators};
 }
 
-static inline void take_alloc(const struct reading *r, const struct asked *a, struct level *l,
+static inline void take_alloc(const struct reading *r, const struct given *a, struct level *l,
                               struct heap_info *i, const struct batch_item *e)
 {
     i->live++;
@@ -245,7 +245,7 @@ static inline void take_alloc(const struct reading *r, const struct asked *a, st
         rise(l, e);
 }
 
-static inline void take_free(const struct reading *r, const struct asked *a, struct level *l,
+static inline void take_free(const struct reading *r, const struct given *a, struct level *l,
                              struct heap_info *i, const struct batch_item *e)
 {
     bool temporary = batch_later_allocs(e) < a->brief;
@@ -262,7 +262,7 @@ static inline void take_free(const struct reading *r, const struct asked *a, str
     note_life(r->heap, r->process->state, i, batch_lived(e), true);
 }
 
-static inline void take_plain(const struct reading *r, const struct asked *a, struct level *l,
+static inline void take_plain(const struct reading *r, const struct given *a, struct level *l,
                               struct heap_info *i, const struct batch_item *e)
 {
     if (i->epoch != l->epoch) {
@@ -276,7 +276,7 @@ static inline void take_plain(const struct reading *r, const struct asked *a, st
 }
 
 /* That of number 0, which is not defined, where it is none of those that are asked about. */
-static inline struct heap_info *info_of(const struct asked *a, const struct heap_state *s,
+static inline struct heap_info *info_of(const struct given *a, const struct heap_state *s,
                                         uint32_t number)
 {
     uint32_t place = a->placed ? heap_info_known(s, number) : number;
@@ -307,7 +307,7 @@ static struct level take_odd_at(struct reading *r, struct level l, const struct 
 static void take_items(struct reading *r, const struct batch_item *end)
 {
     const struct heap_state *s = r->process->state;
-    const struct asked a = asked_of(r);
+    const struct given a = given_of(r);
     struct level l = level_of(r->process, r->items);
 
     for (const struct batch_item *e = r->items; e < end; e++) {

@@ -121,7 +121,7 @@ static double most_of_all(const struct entries *e, const struct leaves_cells *ce
     for (size_t i = 0; i < e->count; i++)
         add_change(&e->list[i], cells, change);
     for (int k = 0; k < cells->edges; k++) {
-        live += change[k];
+        add(&live, (uint64_t)change[k]);
         most = live > most ? live : most;
     }
     free(change);
