@@ -1,16 +1,10 @@
-"""What would lower the peak of tensors: lives whose answers are worked out by hand, with accesses and without; and a
-training loop that is changed as `what-if` says, and measured again."""
+"""What would lower the peak of tensors: lives whose answers are worked out by hand, with accesses and without."""
 
 import json
-import os
-import pathlib
 
 import pytest
 
 import tensormaker
-from pythons import needs_torch, torch_python
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture

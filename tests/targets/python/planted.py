@@ -34,6 +34,7 @@ def main():
         optimizer.step()
         if PLANTED:
             early.zero_()
+            assert unused.numel() == 3 * MIB  # which is no access
             del early, late, unused
             stale = None
             stale = torch.ones(9 * MIB)
