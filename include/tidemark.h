@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TIDEMARK_API 5
+#define TIDEMARK_API 6
 
 struct tidemark_api { /* of the recording library; functions are only added, at the end */
     uint64_t version;
@@ -40,6 +40,7 @@ struct tidemark_api { /* of the recording library; functions are only added, at 
     void (*start)(void); /* from version 5 */
     void (*stop)(void);
     void (*watch_how)(const void *block, size_t bytes, const char *name, unsigned int how);
+    void (*rank)(uint64_t rank, uint64_t world); /* from version 6 */
 };
 
 /* The library's functions; NULL: this program is not recorded. */
@@ -53,6 +54,17 @@ static inline const struct tidemark_api *tidemark_recorder(void)
         __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
     }
     return found;
+}
+
+/* Which rank of a distributed program this process is, from 0, and of how many (0: not known). What launchers put into
+ * the environment (RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID ...) is known without it.
+ */
+static inline void tidemark_rank(uint64_t rank, uint64_t world)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 6)
+        api->rank(rank, world);
 }
 
 /* A named moment: `tidemark report FILE peak --at NAME` shows what was held then. */

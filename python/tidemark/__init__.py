@@ -11,6 +11,7 @@ program.
     with tidemark.label("phase", "fit"):  whose work it is: `tidemark report FILE --label phase=fit`
     tidemark.describe(t, "kv cache")      what a tensor is for: `tidemark report FILE decompose`
     tidemark.torch.attach(model, opt)     the same of all that a model of PyTorch has
+    tidemark.rank(1, 4)                   which rank this process is, where no launcher says it
     tidemark.snapshot("warm")             a moment to ask for with `tidemark report FILE --at warm`
     tidemark.watch(tensor, "weights")     who changes it: `tidemark report FILE watch`
     tidemark.pause(), tidemark.resume()   stop recording this process, and go on
@@ -39,6 +40,7 @@ __all__ = [
     "mark",
     "pause",
     "profile",
+    "rank",
     "record",
     "recording",
     "region",
@@ -122,6 +124,15 @@ def stop():
         ended.__exit__()
     elif _recorder.api:
         _recorder.api.stop()
+
+
+def rank(number, world=0):
+    """This process is that rank of a distributed program, of so many (0: not known).
+
+    What launchers put into the environment, as torchrun and mpirun do, is known without it.
+    """
+    if _recorder.api:
+        _recorder.api.rank(number, world)
 
 
 def snapshot(name="snapshot"):

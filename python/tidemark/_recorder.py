@@ -42,10 +42,11 @@ class Api(ctypes.Structure):
                 None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint
             ),
         ),
+        ("rank", ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64)),
     ]
 
 
-VERSION = 5  # of the table above
+VERSION = 6  # of the table above
 
 
 def find(library=None):

@@ -19,18 +19,34 @@ static const char *by;
 static struct fail_if fail_if;
 static struct narrow narrow = {.moments = true};
 static bool per_op;
-static struct {
+static struct pair {
     const char *list[2];
     int count;
-} steps;
+} steps, ranks;
+
+static int add(struct pair *p, const char *what, const char *text, struct err *err)
+{
+    if (p->count == COUNT(p->list))
+        return err_code(err, EXIT_USAGE, "compare two %s at a time; '%s' is one too many", what,
+                        text);
+    p->list[p->count++] = text;
+    return 0;
+}
 
 static int add_step(const char *text, void *to, struct err *err)
 {
-    (void)to;
-    if (steps.count == COUNT(steps.list))
-        return err_code(err, EXIT_USAGE, "compare two steps at a time; '%s' is one too many", text);
-    steps.list[steps.count++] = text;
-    return 0;
+    return add(to, "steps", text, err);
+}
+
+static int add_rank(const char *text, void *to, struct err *err)
+{
+    return add(to, "ranks", text, err);
+}
+
+/* What is given once is of both. */
+static const char *of_side(const struct pair *p, int side)
+{
+    return p->count > 1 ? p->list[side] : p->list[0];
 }
 
 static enum diff_by sorted_by(void)
@@ -47,11 +63,12 @@ static enum diff_by sorted_by(void)
     return DIFF_BY_PEAK;
 }
 
-/* A step of a trace, or all of it. */
-static int parse_step(struct recorded *r, const char *step, struct answer *a, struct selection *o,
-                      struct err *err)
+/* A step of a trace, or all of it; and a rank of that, or all. */
+static int parse_side(struct recorded *r, int side, const char *step, struct answer *a,
+                      struct selection *o, struct err *err)
 {
-    const struct narrow n = {.limit = narrow.limit, .step = step};
+    const struct narrow n = {
+        .limit = narrow.limit, .space = narrow.space, .step = step, .rank = of_side(&ranks, side)};
 
     return narrow_parse(&n, r->trace, a->arena, o, err);
 }
@@ -60,40 +77,53 @@ static int parse_step(struct recorded *r, const char *step, struct answer *a, st
 static int compare_ops(struct recorded *a, struct recorded *b, struct answer *answer,
                        struct err *err)
 {
-    struct selection of_a = {0}, of_b = {0};
-    const char *first = steps.list[0], *second = steps.count > 1 ? steps.list[1] : first;
+    struct selection o[2] = {0};
+    int result = parse_side(a, 0, of_side(&steps, 0), answer, &o[0], err);
 
-    if (parse_step(a, first, answer, &of_a, err) || parse_step(b, second, answer, &of_b, err))
-        return -1;
-    return diff_ops(a, &of_a, b, &of_b, answer, err);
+    if (result == 0)
+        result = parse_side(b, 1, of_side(&steps, 1), answer, &o[1], err);
+    if (result == 0)
+        result = diff_ops(a, &o[0], b, &o[1], answer, err);
+    narrow_free(&o[0]);
+    narrow_free(&o[1]);
+    return result;
 }
 
 /* Two moments of one trace; those of two steps are their ends. */
 static int compare_moments(struct recorded *r, struct answer *a, struct err *err)
 {
     struct selection o = {0};
+    int result = -1;
 
     if (steps.count) {
         narrow.from = arena_printf(a->arena, "step:%s", steps.list[0]);
         narrow.to = arena_printf(a->arena, "step:%s", steps.list[1]);
     }
-    if (narrow_parse(&narrow, r->trace, a->arena, &o, err))
-        return -1;
-    a->asked = o.asked;
-    return diff_moments(r, &o, a, err);
+    narrow.rank = ranks.list[0];
+    if (narrow_parse(&narrow, r->trace, a->arena, &o, err) == 0) {
+        a->asked = o.asked;
+        result = diff_moments(r, &o, a, err);
+    }
+    narrow_free(&o);
+    return result;
 }
 
 static int compare_traces(struct recorded *r, struct recorded *other, struct answer *a,
                           struct err *err)
 {
-    struct narrow both = {.limit = narrow.limit, .space = narrow.space};
     struct selection o[2] = {0};
+    int result = parse_side(r, 0, NULL, a, &o[0], err);
 
-    if (narrow_parse(&both, r->trace, a->arena, &o[0], err) ||
-        narrow_parse(&both, other->trace, a->arena, &o[1], err))
-        return -1;
-    a->asked = o[0].asked;
-    return diff_traces(r, other, sorted_by(), o, a, err);
+    if (result == 0)
+        result = parse_side(other, 1, NULL, a, &o[1], err);
+    a->asked = ranks.count > 1 ? arena_printf(a->arena, "A is rank %s, B rank %s of one recording.",
+                                              ranks.list[0], ranks.list[1])
+                               : o[0].asked;
+    if (result == 0)
+        result = diff_traces(r, other, sorted_by(), o, a, err);
+    narrow_free(&o[0]);
+    narrow_free(&o[1]);
+    return result;
 }
 
 /* How many conditions of --fail-if hold, or -1. */
@@ -167,6 +197,9 @@ static const struct option options[] = {
     {0, "step", "STEP...", &steps, add_step,
      "Given twice, of one trace: compare these two steps, by\nwhat lived at their ends or, with --per-op, by all that\nthey did. Once, with --per-op: that step of both traces",
      "from to", NULL},
+    {0, "rank", "N...", &ranks, add_rank,
+     "Of a distributed program: only this rank. Given twice, of\none trace: compare these two ranks",
+     NULL, NULL},
     {0, "from", "WHEN", &narrow.from, NULL,
      "One trace: the first moment, 1.5 (seconds since\nthe start), 200ms, 50% or a named one "
      "(default:\nthe start)",
@@ -182,10 +215,12 @@ static int check_operands(int operands, char **argv, struct err *err)
 
     if (operands == 0)
         return err_code(err, EXIT_USAGE, "name two traces, or one and two times");
-    if (operands == 1 && !moments)
+    if (ranks.count > 1 && (operands == 2 || narrow.from || narrow.to))
+        return err_code(err, EXIT_USAGE, "two ranks are compared of one trace, over all of it");
+    if (operands == 1 && !moments && ranks.count < 2)
         return err_code(
             err, EXIT_USAGE,
-            "name a second trace, or two moments with --from and --to, or --step twice");
+            "name a second trace, or two moments with --from and --to, or --step twice, or --rank twice");
     if (operands == 2 && (narrow.from || narrow.to))
         return err_code(err, EXIT_USAGE, "--from and --to are for two moments of one trace");
     if (operands == 2 && steps.count && !per_op)
@@ -206,6 +241,8 @@ static int run(int argc, char **argv, struct err *err)
         return -1;
     for (int i = 0; i < operands; i++)
         paths[i] = argv[i + 1];
+    if (ranks.count > 1)
+        paths[1] = paths[0];
     operands = format->pair ? compare_pages(paths, err) : open_and_compare(paths, format, err);
     return operands > 0 ? EXIT_NO : operands;
 }
@@ -223,7 +260,7 @@ const struct command cmd_diff = {
     .operands = "FILE [FILE]",
     .summary = "Compare two recordings, or two moments of one",
     .description =
-        "Says which stacks hold more or less memory in the second recording than in the first: at the peak, allocated in all, and left at the end. The largest differences, in either direction, come first. And which lines became slower or faster, by their CPU time and waiting: each change has its error, and there is a verdict only where it is more than twice that.\n\nLines are matched by their text in their function, wherever they stand. Stacks are matched by the names of their functions and of the libraries they are in, not by addresses or lines, so that two builds of a program can be compared. Functions without a name are matched by their library alone.\n\nWith one trace, --from and --to are two moments of it, and what lived at each is compared.\n\nWith --per-op the operators of a deep-learning program that allocate tensors are matched in their order, by name, phase and modules, and each is charged with its own change: of two traces, or of two steps of one.",
+        "Says which stacks hold more or less memory in the second recording than in the first: at the peak, allocated in all, and left at the end. The largest differences, in either direction, come first. And which lines became slower or faster, by their CPU time and waiting: each change has its error, and there is a verdict only where it is more than twice that.\n\nLines are matched by their text in their function, wherever they stand. Stacks are matched by the names of their functions and of the libraries they are in, not by addresses or lines, so that two builds of a program can be compared. Functions without a name are matched by their library alone.\n\nWith one trace, --from and --to are two moments of it, and what lived at each is compared; with --rank twice, two ranks of a distributed program are.\n\nWith --per-op the operators of a deep-learning program that allocate tensors are matched in their order, by name, phase and modules, and each is charged with its own change: of two traces, or of two steps of one.",
     .examples =
         "tidemark diff before.tide after.tide\n    what a change did to the peak\n"
         "tidemark diff before.tide after.tide --by allocated -f csv\n    and to the churn, "
@@ -231,6 +268,7 @@ const struct command cmd_diff = {
         "tidemark diff before.tide after.tide --by cpu\n    which line became slower\n"
         "tidemark diff run.tide --from 10 --to 60\n    what grew in between\n"
         "tidemark diff run.tide --step 5 --step 20 --per-op\n    which operators allocate more in step 20\n"
+        "tidemark diff run.tide --rank 0 --rank 1\n    which rank holds more, and where\n"
         "tidemark diff before.tide after.tide -f html -o diff.html\n    both in one page\n",
     .options = options,
     .exits = exits,

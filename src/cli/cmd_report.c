@@ -26,7 +26,7 @@ struct patterns {
 static const char *format_name;
 static const char *output;
 static struct narrow narrow;
-static bool inverted, native, per_step;
+static bool inverted, native, per_step, over_time;
 static const char *by;
 static uint64_t fits_in;
 static struct selection_types types;
@@ -243,6 +243,7 @@ static int answer_request(struct request *q, struct err *err)
                           .scope = &scope,
                           .by = rows_of(),
                           .per_step = per_step,
+                          .over_time = over_time,
                           .fits_in = fits_in,
                           .types = &types};
     struct trace *t;
@@ -298,8 +299,10 @@ static const struct option options[] = {
     {0, "space", "NAME", &narrow.space, NULL,
      "Memory of a device instead of the host's: cuda:0, or\nanother name that the question spaces has",
      NULL, NULL},
-    {0, "process", "PID", &narrow.process, NULL,
-     "Only what this process did, such as one rank of several", NULL, NULL},
+    {0, "process", "PID", &narrow.process, NULL, "Only what this process did", "rank", NULL},
+    {0, "rank", "N", &narrow.rank, NULL,
+     "Only what this rank of a distributed program did, with\nthe processes that it has started",
+     "process", NULL},
     {0, "limit", "N", &narrow.limit, NULL, "At most N rows of a list", NULL, NULL},
     {0, "all", NULL, &scope.all, NULL,
      "lines, functions, waits: every file, not only the\nprogram's own", "only", NULL},
@@ -315,8 +318,9 @@ static const struct option options[] = {
      "Whole stacks, with the frames of interpreters, allocators\nand containers, which are left out otherwise",
      NULL, NULL},
     {0, "inverted", NULL, &inverted, NULL, "tree: from what allocates to its callers", NULL, NULL},
-    {0, "by", "WHAT", &by, NULL, "ops: what a row is of (default: op)", NULL,
-     "op phase module line node kind"},
+    {0, "by", "WHAT", &by, NULL,
+     "ops: what a row is of (default: op); decompose\n--over-time: module, for modules as well",
+     NULL, "op phase module line node kind"},
     {0, "fits-in", "SIZE", &fits_in, parse_fits_in,
      "what-if: what to do until all tensors fit into SIZE", NULL, NULL},
     {0, "dtype", "KIND=PERCENT...", &types, dtypes_parse,
@@ -325,8 +329,11 @@ static const struct option options[] = {
     {0, "temporary", "N", &narrow.temporary, NULL,
      "A block is temporary if its thread made fewer than\nN allocations before its free (1 to 15; default:\n1, all that a sampled recording knows)",
      NULL, NULL},
-    {0, "per-step", NULL, &per_step, NULL, "leaks: what grows from step to step, by stack and op",
+    {0, "per-step", NULL, &per_step, NULL,
+     "leaks: what grows from step to step, by stack and op;\ndecompose --over-time: a row for each step",
      NULL, NULL},
+    {0, "over-time", NULL, &over_time, NULL,
+     "decompose: what tensors are for at many moments of\nthe run", "at", NULL},
     {0, "suppressions", "FILE", &narrow.suppressions, NULL,
      "leaks: leave out and count what FILE names, in\nthe format of LeakSanitizer: leak:PATTERN",
      NULL, NULL},

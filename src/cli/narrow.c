@@ -201,6 +201,29 @@ static int parse_process(struct parsing *p)
     return 0;
 }
 
+static int parse_rank(struct parsing *p)
+{
+    struct process_lens *lens = arena_alloc(p->arena, sizeof(*lens));
+    const char *text = p->given->rank;
+    uint64_t rank;
+
+    if (!text_parse_number(text, &rank))
+        return err_code(p->err, EXIT_USAGE, "'%s' is no rank; write its number, from 0 on", text);
+    p->out->process = lens;
+    if (!process_lens_read_rank(lens, p->trace, p->arena, rank))
+        return err_code(p->err, EXIT_USAGE,
+                        "no process of this trace says which rank it is; --process takes a pid");
+    if (!lens->recorded)
+        return err_code(
+            p->err, EXIT_USAGE,
+            "this trace has no rank %s; 'tidemark report FILE processes' has those that "
+            "there are",
+            text);
+    say(p,
+        arena_printf(p->arena, "Allocations, steps and CPU time are those of rank %s alone", text));
+    return 0;
+}
+
 void narrow_free(struct selection *o)
 {
     if (o->process)
@@ -296,7 +319,7 @@ int narrow_parse(const struct narrow *n, struct trace *t, struct arena *a, struc
                  struct err *err)
 {
     struct parsing p = {.given = n, .trace = t, .arena = a, .out = o, .err = err};
-    int result = n->process ? parse_process(&p) : 0;
+    int result = n->process ? parse_process(&p) : n->rank ? parse_rank(&p) : 0;
 
     if (result == 0)
         result = parse_stretch(&p);

@@ -13,7 +13,7 @@ struct narrow { /* each NULL: not given */
     bool all_leaks;
     bool moments; /* `from` is not where a stretch of time begins, but a moment */
     const char *from, *to, *at, *temporary, *limit, *suppressions;
-    const char *step, *born_in, *space, *process;
+    const char *step, *born_in, *space, *process, *rank;
     const char *labels[NARROW_LABELS_MOST]; /* KEY or KEY=VALUE */
     unsigned int label_count;
 };

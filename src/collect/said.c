@@ -3,6 +3,7 @@
 
 #include "base/dotted.h"
 #include "collect/put.h"
+#include "collect/ranked.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -204,6 +205,8 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return take_access(a, r, w, first);
     if ((first >> 5 & 0x7ff) == RING_MARK_WATCH)
         return take_watch(a, r, w, first);
+    if ((first >> 5 & 0x7ff) == RING_MARK_RANK)
+        return ranked_take(a, r->process, w[1], (const char *)(w + 3), bytes);
     if (a->store)
         put_mark(a, r, (unsigned int)(first >> 5) & 0x7ff, w[1], (const char *)(w + 3), part, bytes,
                  first >> 16);

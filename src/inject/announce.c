@@ -4,6 +4,7 @@
 #include "inject/ask.h"
 #include "inject/buffer.h"
 #include "inject/context.h"
+#include "inject/own_rank.h"
 #include "inject/process.h"
 #include "inject/python.h"
 #include "inject/sys.h"
@@ -70,6 +71,7 @@ static void announce_process(struct thread *t)
     buffer_now(t);
     buffer_put(t, RING_PROCESS, words, 4, text, (size_t)bytes);
     python_tell(t);
+    own_rank_tell(t);
 }
 
 void announce_thread(struct thread *t)

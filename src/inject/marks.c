@@ -4,6 +4,7 @@
 #include "inject/event.h"
 #include "inject/process.h"
 #include "inject/ranges.h"
+#include "inject/rank_said.h"
 #include "inject/record.h"
 #include "inject/sys.h"
 #include "inject/watching.h"
@@ -246,6 +247,11 @@ static void on_access(const void *block, size_t size, unsigned int kind, const c
     put_said(&s, CALLER());
 }
 
+static void on_rank(uint64_t rank, uint64_t world)
+{
+    ranks_said(rank, world, CALLER());
+}
+
 EXPORT const struct tidemark_api tidemark_api = {
     .version = TIDEMARK_API,
     .mark = on_mark,
@@ -268,6 +274,7 @@ EXPORT const struct tidemark_api tidemark_api = {
     .start = on_start,
     .stop = on_stop,
     .watch_how = on_watch_how,
+    .rank = on_rank,
 };
 
 /* The same for ourselves: no name to be looked up when the library is loaded. */

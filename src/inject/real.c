@@ -93,6 +93,8 @@ static const struct {
     FIND(dlclose),
     FIND(pthread_getattr_np),
     FIND(prctl),
+    FIND(setenv),
+    FIND(putenv),
     FIND(syscall),
     FIND(execve),
     FIND(execvpe),

@@ -43,6 +43,8 @@ struct real {
     int (*dlclose)(void *);
     int (*pthread_getattr_np)(pthread_t, pthread_attr_t *);
     int (*prctl)(int, ...);
+    int (*setenv)(const char *, const char *, int);
+    int (*putenv)(char *);
     long (*syscall)(long, ...);
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);

@@ -26,6 +26,7 @@ static void note_level(struct heap_edges *g)
     struct heap_edge now = heap_edges_here(s, s->now_ns);
 
     if (s->binned) {
+        g->high_ns[s->bin] = s->total > g->high[s->bin] ? s->now_ns : g->high_ns[s->bin];
         g->high[s->bin] = s->total > g->high[s->bin] ? s->total : g->high[s->bin];
         g->low[s->bin] = s->total < g->low[s->bin] ? s->total : g->low[s->bin];
     }

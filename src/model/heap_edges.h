@@ -30,6 +30,7 @@ struct heap_edges { /* zeroed: not started */
     struct heap_edge coarse[HEAP_EDGES_COARSE]; /* what `list` is without a finer stretch */
     int coarse_count;
     uint64_t high[HEAP_EDGES_BINS], low[HEAP_EDGES_BINS]; /* of equal bins of the stretch */
+    uint64_t high_ns[HEAP_EDGES_BINS];                    /* when it was first so high */
     bool any;                                             /* there were events */
     struct heap_edges_pass *pass;
 };

@@ -40,8 +40,10 @@ void heap_edges_fill_bin(struct heap_edges *g)
 {
     struct heap_edges_pass *s = g->pass;
 
-    if (!s->binned)
+    if (!s->binned) {
         g->high[s->bin] = g->low[s->bin] = s->total;
+        g->high_ns[s->bin] = end_of(g->from_ns, g->to_ns, s->bin, HEAP_EDGES_BINS);
+    }
     s->binned = true;
 }
 

@@ -292,6 +292,8 @@ const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)
     uint64_t at;
     struct op_stack *out;
 
+    if (s->like)
+        return op_stacks_get(s->like, stack);
     if (intmap_get(&s->known, stack, &at))
         return (const struct op_stack *)(uintptr_t)at;
     out = arena_alloc(s->arena, sizeof(*out));

@@ -43,6 +43,8 @@ struct op_stack {
 };
 
 struct op_stacks { /* zeroed: empty */
+    struct op_stacks
+        *like; /* of the same frames, which lives longer: it describes for both; NULL: none */
     const struct frames *frames;
     struct arena *arena;
     struct intmap known;   /* stack -> its description */

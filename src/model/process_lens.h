@@ -5,13 +5,13 @@
 #ifndef MODEL_PROCESS_LENS_H
 #define MODEL_PROCESS_LENS_H
 
+#include "base/arena.h"
 #include "base/intmap.h"
 #include "trace/read.h"
 
 #include <stdbool.h>
 
-struct process_lens { /* zeroed: of nobody */
-    uint64_t pid;
+struct process_lens {                 /* zeroed: of nobody */
     struct intmap processes, threads; /* numbers in the trace: those that are looked at */
     size_t recorded; /* of these processes have threads, so something is known of them */
 };
@@ -20,6 +20,9 @@ struct process_lens { /* zeroed: of nobody */
  * beginning afterwards.
  */
 void process_lens_read(struct process_lens *l, struct trace *t, uint64_t pid);
+/* Those of one rank of a distributed program: what it has forked as well. True: any process of it has a rank. */
+bool process_lens_read_rank(struct process_lens *l, struct trace *t, struct arena *a,
+                            uint64_t rank);
 void process_lens_free(struct process_lens *l);
 
 /* Is this record seen? NULL: every one is. */

@@ -216,6 +216,7 @@ static void forget(struct run *r)
     intmap_free(&r->state->recorded);
     intmap_free(&r->unrecorded.processes);
     intmap_free(&r->unread.processes);
+    ranks_free(&r->ranks);
     intmap_free(&r->state->processes);
     intmap_free(&r->state->pids);
     intmap_free(&r->state->devices);
@@ -252,6 +253,8 @@ void run_end(struct run *r, struct trace_health health)
 
         p->since = exact_since_of(&r->state->since, p->number, &r->since);
         p->unrecorded = unrecorded_reason(&r->unrecorded, p->number);
+        ranks_of(&r->ranks, p->number, p->ranks);
+        r->ranked |= p->ranks[RANK_RANK].known;
         p->recorded = intmap_get(&r->state->recorded, p->number, &first_ns);
         if (p->recorded)
             p->from_ns = least(p->from_ns, first_ns);

@@ -6,6 +6,7 @@
 #include "model/lacking.h"
 #include "model/metrics.h"
 #include "model/names.h"
+#include "model/ranks.h"
 #include "model/unrecorded.h"
 #include "trace/read.h"
 
@@ -27,10 +28,11 @@ struct run_process {
     bool recorded;          /* from inside: it had a thread there */
     struct lacking lacking; /* of what it did */
     const struct exact_since
-        *since;   /* NULL: it has loaded no framework, or another way was asked for */
-    size_t place; /* in run.processes */
-    int depth;    /* in the tree */
-    bool shown;   /* for the caller */
+        *since; /* NULL: it has loaded no framework, or another way was asked for */
+    struct rank_known ranks[RANK_NUMBERS]; /* of a distributed program */
+    size_t place;                          /* in run.processes */
+    int depth;                             /* in the tree */
+    bool shown;                            /* for the caller */
 };
 
 struct run_alert {
@@ -109,6 +111,8 @@ struct run {
     uint64_t pauses, paused_ns;   /* how often no new allocations were recorded, and for how long */
     struct unrecorded unrecorded; /* after the pass, each process has its own */
     struct unrecorded unread;     /* Python that is not read */
+    struct ranks ranks;           /* the same of ranks, */
+    bool ranked;                  /* and there are any */
     const char *health;           /* what the trace lacks, in one line; NULL: nothing */
     struct run_state *state;
 };

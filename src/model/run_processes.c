@@ -70,6 +70,7 @@ void run_on_process_fact(struct run *r, const struct trace_event *ev)
 
     unrecorded_fact(&r->unrecorded, r->names, ev);
     unrecorded_python(&r->unread, r->names, ev);
+    ranks_fact(&r->ranks, r->names, ev);
     if (!key || strcmp(key, FACT_RAN) != 0 || run_find(&r->state->ran, ev->fact.id))
         return;
     text = names_keep(r->names, ev->tail, ev->tail_bytes);

@@ -48,6 +48,7 @@ struct selection {
     uint64_t from_ns, to_ns;            /* the stretch of time; to_ns 0: to the end */
     enum selection_at at;
     uint64_t at_ns;
+    bool at_peak;            /* at_ns was the peak of a stretch */
     const char *asked;       /* how it was narrowed, in sentences that the answer says; or NULL */
     const struct born *born; /* only blocks that were allocated there; NULL: all */
     bool inverted;           /* `tree`: from the allocating function to its callers */
@@ -58,13 +59,16 @@ struct selection {
     unsigned int temporary;
     struct suppress *suppress; /* `leaks`: what it leaves out and counts; NULL: nothing */
     bool all_leaks;            /* `leaks`: with those that libraries are known to have */
-    bool per_step;             /* `leaks`: what grows from step to step */
+    bool per_step;             /* `leaks`: what grows from step to step; `decompose`: of steps */
+    bool over_time;            /* `decompose`: not of one moment, but of many */
     uint64_t rows;             /* rows of a list, at most; 0: the question's own limit */
     enum selection_by by;
     uint64_t fits_in;                    /* `what-if`: bytes; 0: not asked for */
     const struct selection_types *types; /* `what-if`: besides those that suit; NULL: none */
     const struct scope_rules *scope; /* `lines` and its kin: whose files; NULL: the program's own */
-    struct selection_finer finer;    /* `page`: a stretch that is told finer than the rest */
+    struct selection_finer
+        finer; /* `page`: a stretch that is told finer than the rest; questions of one
+                                     moment: what was asked about */
 };
 
 #endif

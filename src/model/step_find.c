@@ -337,5 +337,5 @@ void step_find_free(struct step_find *f)
 {
     free(f->births);
     intmap_free(&f->infos);
-    *f = (struct step_find){0};
+    *f = (struct step_find){.active = f->active};
 }

@@ -23,7 +23,7 @@ struct step_birth {
 };
 
 struct step_find { /* zeroed: empty */
-    bool active;   /* the trace maps a framework */
+    bool active;   /* the trace maps a framework; known also after step_find_free */
     struct step_birth *births;
     size_t count, room;
     uint64_t left_out;   /* above the limit of this reader */

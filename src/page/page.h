@@ -50,6 +50,8 @@ struct page_words {
     const char *sentence, *trace, *asked, *left_out;
     void (*findings)(struct emit *j, void *context); /* one array */
     void *context;
+    void (*tensors)(struct emit *j, void *context); /* an object; NULL: there are none */
+    void *tensors_context;
     const struct page_verdict { /* on a line of blame */
         uint32_t line;
         const char *verdict;

@@ -337,6 +337,11 @@ void page_meta(struct page *p, const struct page_words *w, struct pack *to)
         w->findings(&j, w->context);
     else
         emit_null(&j);
+    emit_key(&j, "tensors");
+    if (w->tensors)
+        w->tensors(&j, w->tensors_context);
+    else
+        emit_null(&j);
     put_verdicts(&j, p, w);
     put_facts(&j, p);
     put_losses(&j, &p->recorded->run);

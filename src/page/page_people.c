@@ -38,6 +38,7 @@ static void put_process(struct emit *j, const struct run_process *r, const struc
     put_number(j, "pid", r->pid);
     put_place(j, "parent", r->parent && r->parent->place < PAGE_PROCESSES_MOST,
               r->parent ? r->parent->place : 0);
+    put_known(j, "rank", r->ranks[RANK_RANK].known, r->ranks[RANK_RANK].number);
     put_text(j, "name", r->name);
     put_text(j, "command", r->command);
     put_number(j, "start", us(began(r, h)));

@@ -58,9 +58,11 @@ struct source { /* of a trace: two sides may be of one */
 
 /* ---- reading ---- */
 
-static void read_tensors(struct source *s, struct recorded *r, struct arena *a)
+/* All of the trace: lives say what tensors are for, also those outside of the stretch. */
+static void read_tensors(struct source *s, struct recorded *r, const struct selection *of,
+                         struct arena *a)
 {
-    const struct selection whole = {0};
+    const struct selection whole = {.space = of->space, .process = of->process};
 
     recorded_read(r, &whole, RECORDED_HEAP);
     if (!r->heap.any)
@@ -273,9 +275,9 @@ int diff_ops(struct recorded *a, const struct selection *of_a, struct recorded *
                             {b, of_b, &second->stacks, &second->tensors}};
     int result;
 
-    read_tensors(&sources[0], a, answer->arena);
+    read_tensors(&sources[0], a, of_a, answer->arena);
     if (a != b)
-        read_tensors(second, b, answer->arena);
+        read_tensors(second, b, of_b, answer->arena);
     covered_answer(answer, &a->run);
     result = compare(sides, of_a->rows, answer, err);
     if (a == b)

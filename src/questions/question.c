@@ -46,13 +46,43 @@ const struct question *question_default(struct trace *t)
     return found;
 }
 
+/* What something is for is known by what becomes of it: of a stretch of time the moment that is asked for is found, and
+ * the whole recording is read.
+ */
+static struct selection whole_of(struct recorded *r, const struct selection *o)
+{
+    struct selection whole = *o;
+
+    if (!o->from_ns && !o->to_ns)
+        return whole;
+    whole.finer = (struct selection_finer){o->from_ns,
+                                           o->to_ns ? o->to_ns : trace_last_ns(r->trace)};
+    whole.from_ns = whole.to_ns = 0;
+    if (o->over_time || o->at == SELECTION_AT_TIME)
+        return whole;
+    whole.at = SELECTION_AT_TIME;
+    whole.at_ns = whole.finer.to_ns;
+    if (o->at == SELECTION_AT_END)
+        return whole;
+    recorded_read(r, o, RECORDED_HEAP);
+    whole.at_ns = r->heap.peak_ns;
+    whole.at_peak = true;
+    return whole;
+}
+
 int question_ask_all(const struct question *const *list, int count, struct recorded *r,
                      const struct selection *o, struct answer *answers, struct err *errs)
 {
-    struct asked *asked = arena_alloc(&r->arena, (size_t)count * sizeof(*asked));
+    struct asked *asked;
+    struct selection whole;
     unsigned int reads = 0;
     int failed = 0;
 
+    if (count == 1 && list[0]->of_moment) {
+        whole = whole_of(r, o);
+        o = &whole;
+    }
+    asked = arena_alloc(answers->arena, (size_t)count * sizeof(*asked));
     for (int i = 0; i < count; i++) {
         void *state = list[i]->state ? arena_alloc(answers[i].arena, list[i]->state) : NULL;
 

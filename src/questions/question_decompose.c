@@ -4,8 +4,11 @@
  */
 #include "base/count.h"
 #include "base/memory.h"
+#include "questions/decompose_over_time.h"
 #include "questions/heap_cells.h"
 #include "questions/tensor_parts.h"
+
+#include <stdlib.h>
 
 #define ROWS 30
 
@@ -21,6 +24,7 @@ static const struct table_column part_columns[] = {
 struct state {
     struct tensor_state tensors; /* the first: see tensor_want */
     struct heap_labels labels;
+    struct over_time *over_time; /* NULL: one moment is asked for */
 };
 
 /* ---- tables ---- */
@@ -80,6 +84,10 @@ static void begin(struct asked *q)
 
     s->labels.names = &q->recorded->names;
     recorded_take_first(q->recorded, heap_labels_record, &s->labels);
+    if (!q->options->over_time)
+        return;
+    s->over_time = memory_zeroed(sizeof(*s->over_time));
+    over_time_begin(q, s->over_time);
 }
 
 static void again(struct asked *q)
@@ -88,32 +96,45 @@ static void again(struct asked *q)
 
     tensor_want(q, &s->tensors);
     s->tensors.tensors.shadows = true;
-    if (q->recorded->heap.any)
+    if (s->over_time)
+        over_time_again(q, s->over_time, &s->tensors);
+    else if (q->recorded->heap.any)
         heap_want_asked(&q->recorded->heap, HEAP_AT_PEAK);
+}
+
+static void put_one(struct asked *q, struct state *s, struct table *facts, struct table *kinds)
+{
+    struct answer *a = q->answer;
+    struct heap *h = &q->recorded->heap;
+    struct heap_amount sum = heap_at_asked(h, HEAP_AT_PEAK);
+    struct tensors_moment moment = tensor_moment(h, HEAP_AT_PEAK);
+    struct tensor_parts p = {.labels = &s->labels};
+
+    tensor_moment_facts(a, facts, h, &sum);
+    tensor_parts_sum(&p, q, &s->tensors, &moment);
+    tensor_parts_put(a, kinds, &p, sum.bytes);
+    put_modules(q, answer_add(a, "modules", TABLE_ROWS, part_columns, COUNT(part_columns)), &p,
+                sum.bytes);
+    tensor_parts_free(&p);
 }
 
 static int run(struct asked *q, struct err *err)
 {
     struct answer *a = q->answer;
-    struct heap *h = &q->recorded->heap;
     struct state *s = q->state;
     struct table *facts = answer_facts(a, "facts");
-    struct table *kinds = tensor_parts_table(a);
-    struct tensor_parts p = {.labels = &s->labels};
-    struct tensors_moment moment;
-    struct heap_amount sum;
+    struct table *kinds = s->over_time ? facts : tensor_parts_table(a);
 
     (void)err;
-    if (tensor_begin(q, &s->tensors, kinds)) {
-        sum = heap_at_asked(h, HEAP_AT_PEAK);
-        tensor_moment_facts(a, facts, h, &sum);
-        moment = tensor_moment(h, HEAP_AT_PEAK);
-        tensor_parts_sum(&p, q, &s->tensors, &moment);
-        tensor_parts_put(a, kinds, &p, sum.bytes);
-        put_modules(q, answer_add(a, "modules", TABLE_ROWS, part_columns, COUNT(part_columns)), &p,
-                    sum.bytes);
-    }
-    tensor_parts_free(&p);
+    if (!tensor_begin(q, &s->tensors, kinds))
+        ;
+    else if (s->over_time)
+        over_time_put(q, s->over_time);
+    else
+        put_one(q, s, facts, kinds);
+    if (s->over_time)
+        over_time_free(s->over_time);
+    free(s->over_time);
     heap_labels_free(&s->labels);
     tensor_end(&s->tensors);
     return 0;
@@ -124,8 +145,9 @@ const struct question question_decompose = {
     .summary = "what tensors are for, at the peak: parameters, gradients, activations ...",
     .group = QUESTION_OF_TENSORS,
     .about =
-        "decompose tells what a tensor is for by the phase of the program in which it was born and by how long it lived; the rows add up to the live heap. Of modules it shows the classes, as Net/Block/Linear, in which a tensor was made, or the path of the one that the program has told (tidemark.torch.attach, tidemark.describe); what is told counts, and the column known_by says so. Framework: other memory that a framework allocates; workspace: what its libraries of kernels work in; other: all else.",
-    .reads = RECORDED_HEAP,
+        "decompose tells what a tensor is for by the phase of the program in which it was born and by how long it lived; the rows add up to the live heap. Of modules it shows the classes, as Net/Block/Linear, in which a tensor was made, or the path of the one that the program has told (tidemark.torch.attach, tidemark.describe); what is told counts, and the column known_by says so. Framework: other memory that a framework allocates; workspace: what its libraries of kernels work in; other: all else. With --over-time it tells all kinds at many moments: the highest of each of 60 equal stretches of the time (--limit N: of N), or with --per-step of each step; with --by module also in which modules. What a row has is what --at shows of that time.",
+    .reads = RECORDED_HEAP | RECORDED_MOMENTS,
+    .of_moment = true,
     .state = sizeof(struct state),
     .begin = begin,
     .again = again,

@@ -6,6 +6,7 @@
 #include "questions/findings.h"
 #include "questions/headline.h"
 #include "questions/line_cells.h"
+#include "questions/page_tensors.h"
 #include "questions/question.h"
 #include "questions/space_look.h"
 
@@ -17,6 +18,7 @@ struct asking {
     struct findings findings;
     struct line_sums lines;
     struct space_list spaces;
+    struct page_tensors tensors;
 };
 
 static void take_space(void *context, const struct trace_event *ev)
@@ -34,6 +36,7 @@ static void begin(struct asked *q)
     page_begin(&s->page, q->recorded, &q->options->finer);
     findings_begin(&s->findings, q->recorded);
     recorded_take_first(q->recorded, take_space, q);
+    page_tensors_begin(&s->tensors, q);
 }
 
 static void again(struct asked *q)
@@ -43,6 +46,7 @@ static void again(struct asked *q)
     line_sums_want(&s->lines, q->recorded, q->options, false);
     findings_again(&s->findings);
     page_again(&s->page, &s->lines);
+    page_tensors_again(&s->tensors, q, &s->page.edges);
 }
 
 static void add_facts(struct answer *a, const struct page *p, size_t bytes)
@@ -127,6 +131,9 @@ static int run(struct asked *q, struct err *err)
     words.sentence = headline(a->arena, &s->lines);
     words.sources = a->sources;
     words.source_count = a->source_count;
+    page_tensors_read(&s->tensors, q);
+    words.tensors = s->tensors.any ? page_tensors_emit : NULL;
+    words.tensors_context = &s->tensors;
     if (!is_narrowed(q->options))
         put_spaces(&words, q);
     good = !is_narrowed(q->options) && page_read(&s->page, &words, &out);
@@ -137,6 +144,7 @@ static int run(struct asked *q, struct err *err)
     }
     bytes_free(&out);
     page_free(&s->page);
+    page_tensors_free(&s->tensors);
     line_sums_free(&s->lines);
     if (is_narrowed(q->options))
         return err_set(err, "a page shows the whole recording, and windows of it are chosen there: "

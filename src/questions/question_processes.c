@@ -15,6 +15,9 @@ enum {
     NAME,
     PID,
     PARENT_PID,
+    RANK,
+    LOCAL_RANK,
+    WORLD_SIZE,
     FROM,
     TO,
     ENDED,
@@ -57,6 +60,9 @@ static const struct table_column columns[] = {
     [NAME] = {"name", UNIT_TEXT},
     [PID] = {"pid", UNIT_ID},
     [PARENT_PID] = {"parent_pid", UNIT_ID, .detail = true},
+    [RANK] = {"rank", UNIT_ID}, /* of a distributed program; shown where there are any */
+    [LOCAL_RANK] = {"local_rank", UNIT_ID, .detail = true},
+    [WORLD_SIZE] = {"world_size", UNIT_ID, .detail = true},
     [FROM] = {"from", UNIT_NS, .detail = true},
     [TO] = {"to", UNIT_NS, .detail = true},
     [ENDED] = {"ended", UNIT_TEXT, .detail = true},
@@ -119,6 +125,16 @@ static const struct {
     {READ_CHARS, METRIC_READ_CHARS, OWN},
     {WRITE_CHARS, METRIC_WRITE_CHARS, OWN},
 };
+
+static void fill_ranks(struct table_cell *c, const struct run_process *p)
+{
+    static const int columns_of[] = {
+        [RANK_RANK] = RANK, [RANK_LOCAL] = LOCAL_RANK, [RANK_WORLD] = WORLD_SIZE};
+
+    for (int i = 0; i < RANK_NUMBERS; i++)
+        if (p->ranks[i].known)
+            cell_number(&c[columns_of[i]], p->ranks[i].number);
+}
 
 static void fill_process(struct answer *a, struct table_cell *c, const struct run_process *p)
 {
@@ -186,6 +202,7 @@ static struct more find_more(struct answer *a, const struct run *r, int from)
 
     m.columns = arena_alloc(a->arena, (COUNT(columns) + METRICS_OF_PROCESS) * sizeof(*m.columns));
     memcpy(m.columns, columns, (size_t)from * sizeof(*columns));
+    m.columns[RANK].detail = !r->ranked;
     for (int i = TRACE_FIRST_OF_PROCESS + 1; i < METRICS_OF_PROCESS; i++) {
         enum trace_metric metric = (enum trace_metric)i;
 
@@ -284,6 +301,7 @@ static int run(struct asked *q, struct err *err)
         struct table_cell *c = table_add(a, table);
 
         fill_process(a, c, p);
+        fill_ranks(c, p);
         fill_more(c, p, &more);
         if (with_heap)
             fill_heap(c, h, p);

@@ -13,6 +13,7 @@
 enum {
     LOOP_LOOP,
     LOOP_PID,
+    LOOP_RANK,
     LOOP_STEPS,
     LOOP_FOUND_BY,
     LOOP_TOTAL,
@@ -30,6 +31,7 @@ enum {
 static const struct table_column loop_columns[] = {
     [LOOP_LOOP] = {"loop", UNIT_TEXT},
     [LOOP_PID] = {"pid", UNIT_ID},
+    [LOOP_RANK] = {"rank", UNIT_ID, .detail = true},
     [LOOP_STEPS] = {"steps", UNIT_COUNT},
     [LOOP_FOUND_BY] = {"found_by", UNIT_TEXT, .detail = true},
     [LOOP_TOTAL] = {"total", UNIT_NS},
@@ -48,6 +50,7 @@ enum {
     STEP_LOOP,
     STEP_STEP,
     STEP_PID,
+    STEP_RANK,
     STEP_FROM,
     STEP_LENGTH,
     STEP_ALLOCATED,
@@ -66,6 +69,7 @@ static const struct table_column step_columns[] = {
     [STEP_LOOP] = {"loop", UNIT_TEXT},
     [STEP_STEP] = {"step", UNIT_ID},
     [STEP_PID] = {"pid", UNIT_ID, .detail = true},
+    [STEP_RANK] = {"rank", UNIT_ID, .detail = true},
     [STEP_FROM] = {"from", UNIT_NS},
     [STEP_LENGTH] = {"length", UNIT_NS},
     [STEP_ALLOCATED] = {"allocated", UNIT_BYTES},
@@ -93,22 +97,6 @@ struct step { /* with what is known of it */
 bool steps_asked_for(const struct selection *o, uint64_t from_ns, uint64_t to_ns)
 {
     return from_ns >= o->from_ns && (!o->to_ns || to_ns <= o->to_ns + 1);
-}
-
-static void read_pids(struct steps_answer *w)
-{
-    const struct run *r = &w->recorded->run;
-
-    for (size_t i = 0; i < r->process_count; i++)
-        intmap_put(&w->pids, r->processes[i]->number, r->processes[i]->pid);
-}
-
-void steps_pid(struct table_cell *c, const struct steps_answer *w, uint64_t process)
-{
-    uint64_t pid;
-
-    if (intmap_get(&w->pids, process, &pid) && pid)
-        cell_number(c, pid);
 }
 
 void steps_change(struct table_cell *c, double change)
@@ -142,7 +130,7 @@ static void put_step(const struct steps_answer *w, struct table_cell *c, const s
 {
     cell_text(&c[STEP_LOOP], s->loop->name);
     cell_number(&c[STEP_STEP], s->end->value);
-    steps_pid(&c[STEP_PID], w, s->loop->process);
+    steps_pid(&c[STEP_PID], &c[STEP_RANK], w, s->loop->process);
     cell_number(&c[STEP_FROM], s->from_ns);
     cell_number(&c[STEP_LENGTH], s->end->time_ns - s->from_ns);
     put_rss(&c[STEP_RSS_CHANGE], &c[STEP_RSS_MOST], w->recorded, s->from_ns, s->end->time_ns);
@@ -280,7 +268,7 @@ static void put_loop(const struct steps_answer *w, struct table *t, const struct
         return;
     c = table_add(w->answer, t);
     cell_text(&c[LOOP_LOOP], l->name);
-    steps_pid(&c[LOOP_PID], w, l->process);
+    steps_pid(&c[LOOP_PID], &c[LOOP_RANK], w, l->process);
     cell_number(&c[LOOP_STEPS], sum.count);
     cell_text(&c[LOOP_FOUND_BY], step_how_text(l->how));
     cell_number(&c[LOOP_TOTAL], sum.total_ns);
@@ -361,23 +349,33 @@ static void again(struct asked *q)
     step_growth_want(&s->growth, &r->heap, &r->moments);
 }
 
+/* Where there are ranks, they are no detail. */
+static struct table *add_loops(struct asked *q)
+{
+    struct table_column *columns = arena_alloc(q->answer->arena, sizeof(loop_columns));
+
+    memcpy(columns, loop_columns, sizeof(loop_columns));
+    columns[LOOP_RANK].detail = !q->recorded->run.ranked;
+    return answer_add(q->answer, "loops", TABLE_ROWS, columns, COUNT(loop_columns));
+}
+
 static int run(struct asked *q, struct err *err)
 {
     struct answer *a = q->answer;
     struct steps_answer w = {a, q->recorded, q->state, q->options, {0}};
-    struct table *loops = answer_add(a, "loops", TABLE_ROWS, loop_columns, COUNT(loop_columns));
+    struct table *loops = add_loops(q);
 
     (void)err;
     if (heap_begin(&q->recorded->heap, a, loops)) {
         step_heap_end(&w.state->heap);
         step_growth_end(&w.state->growth);
     }
-    read_pids(&w);
+    steps_read_processes(&w);
     put_loops(&w, loops);
     steps_put_growth(&w);
     put_steps(&w, answer_add(a, "steps", TABLE_ROWS, step_columns, COUNT(step_columns)));
     steps_put_marks(&w);
-    intmap_free(&w.pids);
+    intmap_free(&w.processes);
     step_heap_free(&w.state->heap);
     step_growth_free(&w.state->growth);
     return 0;

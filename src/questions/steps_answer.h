@@ -20,7 +20,7 @@ struct steps_answer {
     struct recorded *recorded;
     struct steps_state *state;
     const struct selection *options;
-    struct intmap pids; /* of processes */
+    struct intmap processes; /* by number: their places in the run */
 };
 
 extern const char *const steps_trends[]; /* by enum step_trend */
@@ -31,7 +31,10 @@ void steps_put_marks(const struct steps_answer *w);
 
 /* Is it in the stretch of time that is asked about? */
 bool steps_asked_for(const struct selection *o, uint64_t from_ns, uint64_t to_ns);
-void steps_pid(struct table_cell *c, const struct steps_answer *w, uint64_t process);
+void steps_read_processes(struct steps_answer *w);
+/* Its pid and its rank (or NULL), as far as they are known. */
+void steps_pid(struct table_cell *pid, struct table_cell *rank, const struct steps_answer *w,
+               uint64_t process);
 void steps_change(struct table_cell *c, double change);
 
 #endif

@@ -72,7 +72,7 @@ static void put_stack(const struct steps_answer *w, struct table *t, const struc
     if (points->count == points->loop->count)
         cell_number(&c[GROWTH_GREW_IN], v.rises);
     cell_text(&c[GROWTH_LOOP], points->loop->name);
-    steps_pid(&c[GROWTH_PID], w, h->processes[v.place - 1]->number);
+    steps_pid(&c[GROWTH_PID], NULL, w, h->processes[v.place - 1]->number);
     heap_cell_site(&c[GROWTH_SITE], h, rows, row);
     heap_cell_stack(&c[GROWTH_STACK], h, row);
 }

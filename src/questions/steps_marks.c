@@ -32,7 +32,7 @@ static void put_mark(const struct steps_answer *w, struct table_cell *c,
     if (m->kind == TRACE_MARK_MOMENT)
         cell_number(&c[MARK_VALUE], m->value);
     cell_text(&c[MARK_KIND], m->kind == TRACE_MARK_SNAPSHOT ? "snapshot" : "mark");
-    steps_pid(&c[MARK_PID], w, m->process);
+    steps_pid(&c[MARK_PID], NULL, w, m->process);
     if (thread && thread->tid)
         cell_number(&c[MARK_TID], thread->tid);
     if (!step_heap_at(&w->state->heap, m->process, m->time_ns, &heap))

@@ -84,7 +84,9 @@ void tensor_moment_facts(struct answer *a, struct table *facts, const struct hea
     struct tensors_moment m = tensor_moment(h, HEAP_AT_PEAK);
     bool peak = m.moment == HEAP_AT_PEAK;
 
-    heap_cell_bytes(table_fact(a, facts, peak ? "peak_heap" : "live_heap", UNIT_BYTES), sum);
+    heap_cell_bytes(
+        table_fact(a, facts, peak || h->options.at_peak ? "peak_heap" : "live_heap", UNIT_BYTES),
+        sum);
     cell_text(table_fact(a, facts, "basis", UNIT_TEXT),
               peak ? heap_peak_basis(h) : heap_basis(h, sum));
     cell_number(table_fact(a, facts, "time", UNIT_NS), peak                       ? h->peak_ns

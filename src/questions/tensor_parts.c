@@ -20,6 +20,12 @@ static const struct table_column kind_columns[] = {
     [ERROR_PERCENT] = {"error_percent", UNIT_PERCENT, .detail = true},
 };
 
+const unsigned char tensor_parts_order[TENSOR_PARTS_KINDS] = {
+    TENSOR_PARAMETER,    TENSOR_GRADIENT,        TENSOR_OPTIMIZER,       TENSOR_ACTIVATION,
+    TENSOR_INPUT,        TENSOR_BUFFER,          TENSOR_CACHE,           TENSOR_TEMPORARY,
+    TENSOR_UNKNOWN,      TENSOR_PARTS_WORKSPACE, TENSOR_PARTS_FRAMEWORK, TENSOR_PARTS_OTHER,
+    TENSOR_PARTS_OUTSIDE};
+
 const char *tensor_parts_text(int kind)
 {
     switch (kind) {
@@ -93,11 +99,14 @@ static const char *label_text(struct held *h, uint64_t context, struct arena *a)
     return *text;
 }
 
+int tensor_parts_kind(const struct tensor *t)
+{
+    return t->from->outside && !t->kind && !t->words ? TENSOR_PARTS_OUTSIDE : (int)t->kind;
+}
+
 static struct tensor_owner owner_of(struct held *h, const struct tensor *t, struct arena *a)
 {
-    bool unknown = t->from->outside && !t->kind && !t->words;
-
-    return (struct tensor_owner){.kind = unknown ? TENSOR_PARTS_OUTSIDE : (int)t->kind,
+    return (struct tensor_owner){.kind = tensor_parts_kind(t),
                                  .known = tensor_told_how(t),
                                  .module = t->name ? t->name : t->from->modules,
                                  .label = t->words ? t->words : label_text(h, t->context, a)};
@@ -193,7 +202,7 @@ static void take_out(struct tensor_parts *p, const struct heap_amount *all, cons
     add(p, &(struct tensor_owner){.kind = TENSOR_PARTS_OUTSIDE}, &rest);
 }
 
-static int kind_of_rest(const struct op_stack *from)
+int tensor_parts_rest(const struct op_stack *from)
 {
     if (from->tensor)
         return TENSOR_UNKNOWN;
@@ -214,7 +223,7 @@ void tensor_parts_sum(struct tensor_parts *p, struct asked *q, struct tensor_sta
     for (size_t i = 0; i < h->stack_count; i++) {
         const struct heap_stack *stack = &h->stacks[i];
         const struct op_stack *from = op_stacks_get(&s->stacks, stack->number);
-        const struct tensor_owner rest = {.kind = kind_of_rest(from),
+        const struct tensor_owner rest = {.kind = tensor_parts_rest(from),
                                           .module = from->tensor ? from->modules : NULL};
         struct heap_amount all = heap_stack_at(h, stack);
         uint64_t first;
@@ -248,14 +257,10 @@ struct table *tensor_parts_table(struct answer *a)
 void tensor_parts_put(struct answer *a, struct table *t, const struct tensor_parts *p,
                       uint64_t whole)
 {
-    static const unsigned char order[] = {
-        TENSOR_PARAMETER,    TENSOR_GRADIENT,        TENSOR_OPTIMIZER,       TENSOR_ACTIVATION,
-        TENSOR_INPUT,        TENSOR_BUFFER,          TENSOR_CACHE,           TENSOR_TEMPORARY,
-        TENSOR_UNKNOWN,      TENSOR_PARTS_WORKSPACE, TENSOR_PARTS_FRAMEWORK, TENSOR_PARTS_OTHER,
-        TENSOR_PARTS_OUTSIDE};
+    const unsigned char *order = tensor_parts_order;
     bool told = any_told(p);
 
-    for (int i = 0; i < COUNT(order); i++) {
+    for (int i = 0; i < TENSOR_PARTS_KINDS; i++) {
         const struct heap_amount *of = &p->of[order[i]];
         struct table_cell *c;
 

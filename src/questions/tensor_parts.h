@@ -45,6 +45,11 @@ void tensor_parts_sum(struct tensor_parts *p, struct asked *q, struct tensor_sta
 void tensor_parts_free(struct tensor_parts *p);
 
 const char *tensor_parts_text(int kind);
+/* Which part a tensor is of, and which one what is none. */
+int tensor_parts_kind(const struct tensor *t);
+int tensor_parts_rest(const struct op_stack *from);
+/* All of them, in the order in which they are shown. */
+extern const unsigned char tensor_parts_order[TENSOR_PARTS_KINDS];
 
 /* The table `kinds`, and its rows. */
 struct table *tensor_parts_table(struct answer *a);

@@ -63,7 +63,12 @@
 #define FACT_UNRECORDED "unrecorded"      /* why it was not recorded from inside */
 #define FACT_STOOD_STILL "stood_still_ns" /* how long it did the last time, to be looked at */
 #define FACT_DEVICE                                                                                \
-    "device" /* which one its memory is on, from 0: it is what a program has there */
+    "device"             /* which one its memory is on, from 0: it is what a program has there */
+#define FACT_RANK "rank" /* of a distributed program, from 0, */
+#define FACT_RANK_BY                                                                               \
+    "rank_by" /* by which variable of its environment; "tidemark_rank": by its word */
+#define FACT_LOCAL_RANK "local_rank"       /* the same among those of its machine */
+#define FACT_WORLD_SIZE "world_size"       /* how many ranks there are */
 #define FACT_PYTHON "python"               /* the version of its interpreter */
 #define FACT_PYTHON_UNREAD "python_unread" /* why its lines are not read, with its version */
 

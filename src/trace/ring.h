@@ -229,9 +229,37 @@ enum ring_mark {
                         the operator or kernel */
     RING_MARK_WATCH, /* address; value: of what changed its stack, of a write its bytes << 32 | its stack,
                        else its bytes, << 4 | enum trace_watch_kind; text: its name, of a write the call's */
-    RING_MARK_WINDOW,    /* from here on this process tells the stacks of its blocks, */
-    RING_MARK_WINDOW_END /* and from here on not; value of both: how many of its steps have ended */
+    RING_MARK_WINDOW,     /* from here on this process tells the stacks of its blocks, */
+    RING_MARK_WINDOW_END, /* and from here on not; value of both: how many of its steps have ended */
+    RING_MARK_RANK        /* value: which of RING_RANKS, from 0; text: its number, in digits */
 };
+
+/* What says which rank of a distributed program a process is, and of how many: the variables of launchers that are
+ * looked for, and no others, the strongest of each kind first. The first of each is the program's own word.
+ */
+#define RING_RANKS(X)                                                                              \
+    X(RANK, "tidemark_rank")                                                                       \
+    X(WORLD, "tidemark_rank")                                                                      \
+    X(RANK, "RANK") /* torchrun, accelerate, deepspeed */                                          \
+    X(LOCAL, "LOCAL_RANK")                                                                         \
+    X(WORLD, "WORLD_SIZE")                                                                         \
+    X(RANK, "OMPI_COMM_WORLD_RANK") /* Open MPI */                                                 \
+    X(LOCAL, "OMPI_COMM_WORLD_LOCAL_RANK")                                                         \
+    X(WORLD, "OMPI_COMM_WORLD_SIZE")                                                               \
+    X(RANK, "MV2_COMM_WORLD_RANK") /* MVAPICH */                                                   \
+    X(LOCAL, "MV2_COMM_WORLD_LOCAL_RANK")                                                          \
+    X(WORLD, "MV2_COMM_WORLD_SIZE")                                                                \
+    X(RANK, "PMIX_RANK")                                                                           \
+    X(RANK, "PMI_RANK") /* MPICH, Intel MPI */                                                     \
+    X(LOCAL, "MPI_LOCALRANKID")                                                                    \
+    X(WORLD, "PMI_SIZE")                                                                           \
+    X(RANK, "SLURM_PROCID")                                                                        \
+    X(LOCAL, "SLURM_LOCALID")                                                                      \
+    X(WORLD, "SLURM_NTASKS")
+
+enum ring_rank_kind { RING_RANK_RANK, RING_RANK_LOCAL, RING_RANK_WORLD, RING_RANK_KINDS };
+#define RING_RANKS_TOLD 2 /* so many of them no variable says */
+#define RING_RANK_DIGITS 9
 
 /* Bits of a frame in a STACK, above the address. */
 #define RING_FRAME_GUESSED (1ull << 63) /* stepped to by frame pointer: no unwind data there */

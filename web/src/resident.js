@@ -36,13 +36,28 @@ function at(series, t) {
     return i < 0 ? null : series.v[i];
 }
 
+const WORDS = {
+    chart: 'resident memory over time by part',
+    held: 'resident',
+    which: 'The highest sample inside the window that tells where the pages are.',
+    note: 'Live blocks and mappings are counted as if all their pages were resident; what was never touched is then missing from the slack.',
+};
+
+/** Parts over time, one on the other: each is [key, name, what it is], and a point has a number for each key. */
 export class Resident {
+    get parts() {
+        return PARTS;
+    }
+    get words() {
+        return WORDS;
+    }
+
     constructor(host, app) {
         this.app = app;
         this.points = this.read();
         this.canvas = h('canvas', {
             role: 'img',
-            'aria-label': 'resident memory over time by part',
+            'aria-label': this.words.chart,
         });
         this.shade = h('i', { class: 'shade' });
         this.line = h('i', { class: 'moment' });
@@ -56,9 +71,9 @@ export class Resident {
         this.bar = h(
             'div',
             { class: 'rss-bar' },
-            PARTS.map(([k]) => h('i', { class: `r-${k}` })),
+            this.parts.map(([k]) => h('i', { class: `r-${k}` })),
         );
-        this.items = PARTS.map(([k, name, tip]) =>
+        this.items = this.parts.map(([k, name, tip]) =>
             h(
                 'li',
                 { class: `r-${k}` },
@@ -88,14 +103,14 @@ export class Resident {
                     h(
                         'p',
                         { class: 'soft' },
-                        'The highest sample inside the window that tells where the pages are.',
+                        this.words.which,
                     ),
                     this.bar,
                     h('ul', {}, this.items, this.sum),
                     h(
                         'p',
                         { class: 'soft' },
-                        'Live blocks and mappings are counted as if all their pages were resident; what was never touched is then missing from the slack.',
+                        this.words.note,
                     ),
                 ),
             ),
@@ -151,8 +166,8 @@ export class Resident {
             b.sum > a.sum ? b : a,
         );
         this.point = point;
-        put(this.title, `${bytes(point.sum)} resident at ${time(point.t)}`);
-        PARTS.forEach(([k], i) => {
+        put(this.title, `${bytes(point.sum)} ${this.words.held} at ${time(point.t)}`);
+        this.parts.forEach(([k], i) => {
             const [, value, part] = this.items[i].children;
             this.items[i].hidden = !this.points.some((p) => p[k] > 0);
             this.bar.children[i].style.flexGrow = String(point[k]);
@@ -174,7 +189,7 @@ export class Resident {
         const c = sized(this.canvas, width, HEIGHT);
         axes(c, f, width);
         let below = this.points.map(() => 0);
-        for (const [k] of PARTS) {
+        for (const [k] of this.parts) {
             this.ribbon(c, f, below, k);
             below = below.map((v, i) => v + this.points[i][k]);
         }

@@ -8,6 +8,7 @@ import { explains, Resident } from './resident.js';
 import { Run } from './run.js';
 import { Source } from './source.js';
 import { Table } from './table.js';
+import { hasTensors, Tensors } from './tensors.js';
 
 /** Those that have something to show, in the order of their keys. */
 export function viewsOf({ model, base, measures }) {
@@ -18,6 +19,7 @@ export function viewsOf({ model, base, measures }) {
         { id: 'table', name: 'Table', View: Table, when: stacks },
         { id: 'source', name: 'Source', View: Source, when: stacks },
         { id: 'leaks', name: 'Leaks', View: Leaks, when: model.has.heap },
+        { id: 'tensors', name: 'Tensors', View: Tensors, when: hasTensors(model) },
         { id: 'processes', name: 'Processes', View: Processes, when: true },
         { id: 'resident', name: 'RSS explained', View: Resident, when: explains(model) },
         { id: 'run', name: 'Run', View: Run, when: true },

@@ -1,0 +1,23 @@
+/* own_rank - which rank of a distributed program this process is, as the environment says. Of that only the variables
+ * of RING_RANKS are looked at, and only a number is told.
+ */
+#ifndef INJECT_OWN_RANK_H
+#define INJECT_OWN_RANK_H
+
+#include "inject/buffer.h"
+
+enum {
+#define X(kind, name) +1
+    OWN_RANK_NAMES = 0 RING_RANKS(X)
+#undef X
+};
+
+/* When the process is announced: what stands there then. */
+void own_rank_tell(struct thread *t);
+/* Which of the names it is, of so many bytes; OWN_RANK_NAMES: none. */
+size_t own_rank_which(const char *name, size_t bytes);
+/* How many digits a value has; 0: it is no number, or a longer one. */
+size_t own_rank_digits(const char *value);
+void own_rank_put(struct thread *t, size_t which, const char *digits, size_t count);
+
+#endif
