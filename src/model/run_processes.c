@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define PROCESSES_MOST (1u << 20)
+#define PYTHON_MOST 32  /* bytes of a version, */
+#define PYTHONS_MOST 96 /* and of several */
 
 /* exec(2) keeps the counters of a process: they move to the new incarnation, or they would count
  * twice.
@@ -64,10 +66,35 @@ static void rename_process(struct run *r, struct run_process *p)
     p->command = ran;
 }
 
+static bool has_version(const char *list, const char *version)
+{
+    size_t bytes = strlen(version);
+
+    for (const char *at = strstr(list, version); at; at = strstr(at + 1, version))
+        if ((at == list || at[-1] == ' ') && (!at[bytes] || at[bytes] == ','))
+            return true;
+    return false;
+}
+
+/* Each version once. */
+static void on_python(struct run *r, const struct trace_event *ev)
+{
+    char version[PYTHON_MOST + 1] = "";
+
+    memcpy(version, ev->tail, ev->tail_bytes < PYTHON_MOST ? ev->tail_bytes : PYTHON_MOST);
+    if (!*version ||
+        (r->pythons && (strlen(r->pythons) > PYTHONS_MOST || has_version(r->pythons, version))))
+        return;
+    r->pythons = arena_printf(r->names->arena, "%s%s%s", r->pythons ? r->pythons : "",
+                              r->pythons ? ", " : "", version);
+}
+
 void run_on_process_fact(struct run *r, const struct trace_event *ev)
 {
     const char *key = names_get(r->names, ev->fact.key), *text;
 
+    if (key && strcmp(key, FACT_PYTHON) == 0)
+        on_python(r, ev);
     unrecorded_fact(&r->unrecorded, r->names, ev);
     unrecorded_python(&r->unread, r->names, ev);
     ranks_fact(&r->ranks, r->names, ev);

@@ -255,7 +255,7 @@ static void put_facts(struct emit *j, const struct page *p)
     put_said(j, "machine", names_find(r->names, TRACE_OF_MACHINE, FACT_HOSTNAME));
     put_said(j, "kernel", names_find(r->names, TRACE_OF_MACHINE, FACT_KERNEL));
     put_said(j, "CPUs", names_find(r->names, TRACE_OF_MACHINE, FACT_CPUS));
-    put_said(j, "Python", names_find(r->names, TRACE_OF_PROCESS, FACT_PYTHON));
+    put_said(j, "Python", r->pythons);
     emit_close(j, ']');
 }
 

@@ -163,6 +163,13 @@ def test_the_sentence_and_the_grid_name_the_same_moment(run, page, tmp_path, how
     assert data.meta["duration"] - data.meta["peak_heap"]["time"] > 1.4e6  # it sleeps for 1.5 s after it
 
 
+def test_the_facts_have_each_version_of_python_once(run, page, tmp_path):
+    again = "import subprocess, sys; [subprocess.run([sys.executable, '-c', 'bytes(1 << 20)']) for i in range(2)]"
+    data = page(record(run, tmp_path / "t.tide", ["/usr/bin/python3", "-c", again]))
+    version = subprocess.check_output(["/usr/bin/python3", "-V"], text=True).split()[1]
+    assert [f["value"] for f in data.meta["facts"] if f["name"] == "Python"] == [version]
+
+
 def test_what_a_process_held_dies_with_it(run, page, tmp_path):
     code = "import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', 'x = [bytes(999) for _ in range(9999)]'])\ntime.sleep(0.5)"
     data = page(record(run, tmp_path / "t.tide", ["/usr/bin/python3", "-c", code], "--exact"))
