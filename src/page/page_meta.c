@@ -203,10 +203,11 @@ static void put_said(struct emit *j, const char *name, const char *text)
     emit_close(j, '}');
 }
 
-static void put_heap_facts(struct emit *j, const struct page *p)
+static void put_heap_facts(struct emit *j, struct page *p)
 {
     const struct heap *h = &p->recorded->heap;
-    const char *basis = h->sampled ? "sampled" : "exact";
+    const char *basis = lacking_said(&h->run->lacking, &p->recorded->arena,
+                                     h->sampled ? "sampled" : "exact");
 
     if (!h->any)
         return;
@@ -217,7 +218,8 @@ static void put_heap_facts(struct emit *j, const struct page *p)
     put_fact(j, "alive when processes ended", h->sums.live.bytes, "bytes", basis);
     put_fact(j, "frees of blocks not seen to live", h->unknown_frees, "count", "measured");
     if (h->maps)
-        put_fact(j, "mappings made", h->maps, "count", "exact");
+        put_fact(j, "mappings made", h->maps, "count",
+                 lacking_said(&h->run->lacking, &p->recorded->arena, "exact"));
 }
 
 static void put_lost_facts(struct emit *j, const struct run *r)
@@ -230,7 +232,7 @@ static void put_lost_facts(struct emit *j, const struct run *r)
         put_fact(j, "paused", r->paused_ns, "ns", "lost");
 }
 
-static void put_facts(struct emit *j, const struct page *p)
+static void put_facts(struct emit *j, struct page *p)
 {
     const struct run *r = &p->recorded->run;
     uint64_t value;

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pagedata
 import pytest
 
 from running import need_root, start
@@ -81,6 +82,11 @@ def test_lost_events_are_counted_wherever_a_number_is_shown(run, ask, build, tmp
             assert "xact but for 12 lost events" in text, (key, text)
     facts = ask(trace, "peak")["tables"]["facts"]["values"]
     assert facts["basis"] == "exact but for 12 lost events"
+    page = run("report", trace, "-f", "html", "-o", tmp_path / "page.html")
+    assert page.returncode == 0, page.stderr
+    meta = pagedata.Page((tmp_path / "page.html").read_text()).meta
+    said = {f["name"]: f["basis"] for f in meta["facts"]}
+    assert said["peak heap"] == said["allocated"] == meta["peak_heap"]["basis"] == "exact but for 12 lost events"
     done = run("diff", trace, trace, "-f", "json")
     assert "; exact but for 12 lost events." in json.loads(done.stdout)["tables"]["stacks"]["note"]
 
