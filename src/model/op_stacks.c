@@ -24,6 +24,9 @@ struct op_names { /* what a frame means: one for each of its names that means so
     bool python;
 };
 
+/* Frames of which one thing alone is to be known, so that most are passed over by a look at one byte. */
+enum op_plain { PLAIN_UNSEEN, PLAIN_NATIVE, PLAIN_PYTHON, PLAIN_NOT };
+
 const char *op_phase_text(enum op_phase phase)
 {
     static const char *const texts[] = {
@@ -37,14 +40,22 @@ const char *op_phase_text(enum op_phase phase)
 void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a)
 {
     *s = (struct op_stacks){.frames = f, .arena = a};
-    s->meanings = memory_zeroed((f->frame_count + 1) * sizeof(*s->meanings));
+}
+
+/* When the first stack is asked for: of several that are alike, one describes. */
+static void make_room(struct op_stacks *s)
+{
+    s->meanings = memory_zeroed((s->frames->frame_count + 1) * sizeof(*s->meanings));
+    s->plain = memory_zeroed(s->frames->frame_count + 1);
+    s->known = memory_zeroed((s->frames->stack_count + 1) * sizeof(struct op_stack *));
 }
 
 void op_stacks_free(struct op_stacks *s)
 {
-    intmap_free(&s->known);
     intmap_free(&s->texts);
     intmap_free(&s->classes);
+    free(s->known);
+    free(s->plain);
     free(s->meanings);
     free(s->found);
     *s = (struct op_stacks){0};
@@ -67,12 +78,21 @@ static void look_at(const struct op_stacks *s, uint32_t frame, struct op_names *
     }
 }
 
+static enum op_plain plain_of(const struct op_names *n)
+{
+    for (int i = 0; i < n->count; i++)
+        if (n->list[i].found.meaning)
+            return PLAIN_NOT;
+    return n->python ? PLAIN_PYTHON : PLAIN_NATIVE;
+}
+
 static const struct op_names *names_of(struct op_stacks *s, uint32_t frame)
 {
     if (!s->meanings[frame]) {
         memory_fit(s->found, s->found_room, s->found_count + 1);
         look_at(s, frame, &s->found[s->found_count++]);
         s->meanings[frame] = (uint32_t)s->found_count;
+        s->plain[frame] = (unsigned char)plain_of(&s->found[s->found_count - 1]);
     }
     return &s->found[s->meanings[frame] - 1];
 }
@@ -260,6 +280,14 @@ static void take_frame(struct describing *d, const struct op_names *names)
     }
 }
 
+/* Does a frame change no more than this? A line of Python that a module may be called by does. */
+static bool pass_over(struct describing *d, unsigned char plain)
+{
+    d->out->native |= plain == PLAIN_NATIVE;
+    d->outermost |= plain == PLAIN_PYTHON;
+    return plain == PLAIN_NATIVE || (plain == PLAIN_PYTHON && !d->called);
+}
+
 /* On a device a framework has its tensors, and little besides: no allocator of one vendor has to be known. Stacks of
  * Python alone are those of a snapshot of its pool, which has nothing else.
  */
@@ -279,7 +307,7 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
          stack = s->frames->stacks[stack].parent)
         chain[depth++] = s->frames->stacks[stack].frame;
     while (depth--)
-        if (chain[depth] <= s->frames->frame_count)
+        if (chain[depth] <= s->frames->frame_count && !pass_over(&d, s->plain[chain[depth]]))
             take_frame(&d, names_of(s, chain[depth]));
     settle_makers(&d);
     if (d.length)
@@ -289,17 +317,30 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
 
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)
 {
-    uint64_t at;
-    struct op_stack *out;
+    struct op_stack **out;
 
     if (s->like)
         return op_stacks_get(s->like, stack);
-    if (intmap_get(&s->known, stack, &at))
-        return (const struct op_stack *)(uintptr_t)at;
-    out = arena_alloc(s->arena, sizeof(*out));
-    describe(s, stack, out);
-    out->outside = frames_is_outside(s->frames, stack);
-    out->site = frames_site(s->frames, stack);
-    intmap_put(&s->known, stack, (uintptr_t)out);
-    return out;
+    if (!s->known)
+        make_room(s);
+    out = &s->known[stack <= s->frames->stack_count ? stack : 0]; /* of neither anything is known */
+    if (*out)
+        return *out;
+    *out = arena_alloc(s->arena, sizeof(**out));
+    describe(s, stack, *out);
+    (*out)->outside = frames_is_outside(s->frames, stack);
+    (*out)->frames = s->frames;
+    (*out)->stack = stack;
+    return *out;
+}
+
+const struct table_frame *op_stack_site(const struct op_stack *o)
+{
+    struct op_stack *ours = (struct op_stack *)(uintptr_t)o; /* it is in the arena */
+
+    if (!o->sited) {
+        ours->site = frames_site(o->frames, o->stack);
+        ours->sited = true;
+    }
+    return &o->site;
 }

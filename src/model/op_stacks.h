@@ -32,7 +32,10 @@ struct op_stack {
     const char *node; /* in the backward phase: whose gradients */
     const char *modules; /* classes of the modules it is in, as Net/Block/Linear; NULL: in none */
     const struct op_class *maker; /* the class of the object that code of the program makes; NULL */
-    struct table_frame site;
+    const struct frames *frames;
+    uint64_t stack;
+    struct table_frame site; /* by op_stack_site alone */
+    bool sited;
     enum op_phase phase;
     bool native;    /* it has frames of native code */
     bool tensor;    /* its blocks are the memory of tensors */
@@ -47,10 +50,11 @@ struct op_stacks { /* zeroed: empty */
         *like; /* of the same frames, which lives longer: it describes for both; NULL: none */
     const struct frames *frames;
     struct arena *arena;
-    struct intmap known;   /* stack -> its description */
-    struct intmap texts;   /* hash of a text -> the text */
-    struct intmap classes; /* text -> its class */
-    uint32_t *meanings;    /* by frame: 1 + its place in `found`; 0: not looked at */
+    struct op_stack **known; /* by stack: its description; NULL: not asked for yet */
+    struct intmap texts;     /* hash of a text -> the text */
+    struct intmap classes;   /* text -> its class */
+    uint32_t *meanings;      /* by frame: 1 + its place in `found`; 0: not looked at */
+    unsigned char *plain;    /* by frame: enum op_plain of op_stacks.c */
     struct op_names *found;
     size_t found_count, found_room;
 };
@@ -59,6 +63,8 @@ struct op_stacks { /* zeroed: empty */
 void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a);
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack);
 void op_stacks_free(struct op_stacks *s);
+/* Whose line it is. Looked for when it is first asked, as that takes long and most stacks make no tensors. */
+const struct table_frame *op_stack_site(const struct op_stack *o);
 
 const char *op_phase_text(enum op_phase phase);
 

@@ -112,7 +112,7 @@ static bool is_of(const struct op_stack *s, enum op_phase phase)
 
 static bool is_line(const struct step_birth *b, enum op_phase phase, uint64_t line)
 {
-    return is_of(b->from, phase) && frames_key(&b->from->site) == line;
+    return is_of(b->from, phase) && frames_key(op_stack_site(b->from)) == line;
 }
 
 /* The line that is entered most often in a phase; false: none is entered at all. */
@@ -123,9 +123,12 @@ static bool choose_line(const struct step_birth *births, size_t count, enum op_p
     uint64_t most = 0;
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t n = 0, key = frames_key(&births[i].from->site);
+        uint64_t n = 0, key;
 
-        if (!is_of(births[i].from, phase) || (i && is_line(&births[i - 1], phase, key)))
+        if (!is_of(births[i].from, phase))
+            continue;
+        key = frames_key(op_stack_site(births[i].from));
+        if (i && is_line(&births[i - 1], phase, key))
             continue;
         intmap_get(&runs, key, &n);
         intmap_put(&runs, key, n + 1);

@@ -313,7 +313,7 @@ static void find_owners(struct what_if *w)
         w->trains |= x->from->phase == OP_PHASE_BACKWARD;
         w->of[x->kind][w->count[x->kind]++] = (uint32_t)i;
         w->module[i] = text_place(&w->modules, (uintptr_t)module, module, x->from);
-        w->line[i] = text_place(&w->lines, frames_key(&x->from->site), NULL, x->from);
+        w->line[i] = text_place(&w->lines, frames_key(op_stack_site(x->from)), NULL, x->from);
     }
 }
 

@@ -215,7 +215,7 @@ static void put_pair(struct answer *a, struct table *t, const struct side sides[
     cell_text(&c[PHASE], op_phase_text(like->from->phase));
     cell_text(&c[KIND], tensor_kind_text(like->kind));
     cell_text(&c[MODULE], like->from->modules);
-    cell_text(&c[LINE], table_frame_text(a->arena, &like->from->site));
+    cell_text(&c[LINE], table_frame_text(a->arena, op_stack_site(like->from)));
 }
 
 static void put_ops(struct answer *a, const struct side sides[2], uint64_t rows)

@@ -80,7 +80,7 @@ static const char *text_of(struct arena *a, const struct tensor *t, int column)
     case KIND:
         return tensor_kind_text(t->kind);
     default:
-        return table_frame_text(a, &from->site);
+        return table_frame_text(a, op_stack_site(from));
     }
 }
 
@@ -102,7 +102,7 @@ static uint64_t key_of(const struct tensor *t, int column)
     case KIND:
         return t->kind;
     default:
-        return frames_key(&from->site);
+        return frames_key(op_stack_site(from));
     }
 }
 

@@ -101,7 +101,7 @@ static const char *line_text(struct asked *q, const struct what_if_idea *idea)
 
     if (!idea->line)
         return NULL;
-    return table_frame_text(q->answer->arena, &s->what_if.lines.from[idea->line - 1]->site);
+    return table_frame_text(q->answer->arena, op_stack_site(s->what_if.lines.from[idea->line - 1]));
 }
 
 /* "activations of Net/Block computed again for gradients" */

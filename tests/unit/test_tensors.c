@@ -52,6 +52,7 @@ static void bear(struct life *l, const char *word)
         .called = l->ops[i],
         .phase = phase_of(phase),
         .tensor = true,
+        .sited = true,
         .site = {.function = "train", .file = "a.py", .line = strtoul(line, NULL, 10)}};
     l->list[i] = (struct tensor){
         .from = &l->from[i],
