@@ -143,8 +143,10 @@ dist.destroy_process_group()
 def test_ranks_of_torchrun_are_compared_by_operator(run, tidemark, tmp_path):
     script, trace = tmp_path / "train.py", tmp_path / "train.tide"
     script.write_text(TRAINING)
-    subprocess.run([tidemark, "record", "-q", "-o", trace, torch_python(), "-m", "torch.distributed.run",
-                    "--standalone", "--nproc-per-node", "2", script], check=True, timeout=300, capture_output=True)
+    done = subprocess.run([tidemark, "record", "-q", "-o", trace, torch_python(), "-m", "torch.distributed.run",
+                           "--standalone", "--nproc-per-node", "2", script], timeout=300, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
     done = run("diff", trace, "--rank", "0", "--rank", "1", "--per-op", "-f", "json")
     rows = json.loads(done.stdout)["tables"]["ops"]["rows"]
     assert [row["change"] for row in rows] == [64 * 16 * 512 * 4 * 4] * 4

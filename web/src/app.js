@@ -315,13 +315,13 @@ export class App {
     }
 
     /** How far the peak of a sampled run may be off, for the whole of it. */
-    get error() {
+    get peakError() {
         const [error] = /±[\d.]+ %/.exec(this.model.meta.peak_heap?.basis ?? '') ?? [];
         return error && this.isWhole() ? `, ${error}` : '';
     }
 
     showMeasures() {
-        const w = { ...this.window, error: this.error };
+        const w = { ...this.window, error: this.peakError };
         for (const id of this.measures) {
             const button = byId(`measure-${id}`);
             const [, value, note] = button.children;
