@@ -238,14 +238,21 @@ def kinds_of(sums):
     return {kind: joined[kind] for kind in KINDS if joined.get(kind)}
 
 
+def same(said, rows):
+    """Is every kind what the program said, to the byte? One in which a tensor below 4 KiB was sampled is within its error."""
+    told = kinds_of({r["kind"]: r["bytes"] for r in rows})
+    errors = kinds_of({r["kind"]: r["bytes"] * (r["error_percent"] or 0) / 100 for r in rows})
+    return told.keys() == said.keys() and all(abs(told[k] - said[k]) <= 3 * errors.get(k, 0) for k in said)
+
+
 def ended(ask, trace, command):
-    """Its status; what the program said it held, and what `oom` says: {kind: bytes}; and what happened"""
+    """Its status; what the program said it held, {kind: bytes}; what `oom` says, row by row; and what happened"""
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"},
                           capture_output=True, text=True, check=False, timeout=600)
     answer = ask(trace, "oom")
-    rows = {r["kind"]: r["bytes"] for r in answer["tables"]["kinds"]["rows"]}
-    assert sum(rows.values()) == facts(answer)["live_heap"]
-    return done.returncode, kinds_of(json.loads(done.stdout)), kinds_of(rows), facts(answer)["what"]
+    rows = answer["tables"]["kinds"]["rows"]
+    assert sum(r["bytes"] for r in rows) == facts(answer)["live_heap"]
+    return done.returncode, kinds_of(json.loads(done.stdout)), rows, facts(answer)["what"]
 
 
 def loop(tidemark, trace, *how):
@@ -259,7 +266,7 @@ def test_what_a_training_loop_held_when_it_was_ended(ask, tidemark, tmp_path, ho
     trace = tmp_path / "t.tide"
     status, said, told, what = ended(ask, trace, loop(tidemark, trace, how, phase))
     assert status == {"kill": 137, "abort": 134}[how] and what == f"a process ended by {signal}"
-    assert told == said
+    assert same(said, told), (said, told)
 
 
 @needs_torch
@@ -279,4 +286,4 @@ def test_what_a_training_loop_held_when_the_kernel_killed_it(ask, tidemark, tmp_
         until(lambda: (group / "cgroup.procs").read_text() == "", "the group to be empty")
         group.rmdir()
     assert status == 137 and what == "the kernel killed a process for lack of memory"
-    assert told == said
+    assert same(said, told), (said, told)
