@@ -149,6 +149,7 @@ def test_ranks_of_torchrun_are_compared_by_operator(run, tidemark, tmp_path):
     assert done.returncode == 0, done.stderr
     done = run("diff", trace, "--rank", "0", "--rank", "1", "--per-op", "-f", "json")
     rows = json.loads(done.stdout)["tables"]["ops"]["rows"]
-    assert [row["change"] for row in rows] == [64 * 16 * 512 * 4 * 4] * 4
+    changes = [row["change"] for row in rows]  # a rank may make a bucket of its gradients once more than the other
+    assert changes[:4] == [64 * 16 * 512 * 4 * 4] * 4 and all(c < 1 << 20 for c in changes[4:])
     loops = json.loads(run("report", trace, "steps", "-f", "json").stdout)["tables"]["loops"]["rows"]
     assert sorted((row["rank"], row["steps"]) for row in loops) == [(0, 4), (1, 4)]
