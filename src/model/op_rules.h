@@ -55,7 +55,7 @@ bool op_rules_is_moving(
     const char *op); /* the same of one other, perhaps in another dtype or place */
 bool op_rules_is_joining(const char *op);
 bool op_rules_is_picking(const char *op); /* parts of another, by their places */
-bool op_rules_is_like(const char *op); /* made in the shape of another, without its contents */
+bool op_rules_is_like(const char *op);    /* made in the shape of another, without its contents */
 
 /* Does the schema of an operator declare that it writes to one of its arguments? By its name, as PyTorch's rule is:
  * add_ and __iadd__ do, and what has an `out`; operators that break the rule are not known.

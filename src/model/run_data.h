@@ -113,8 +113,8 @@ struct run {
     struct unrecorded unread;     /* Python that is not read */
     struct ranks ranks;           /* the same of ranks, */
     bool ranked;                  /* and there are any */
-    const char *pythons;          /* versions of interpreters, "3.9.18, 3.11.2"; NULL: there are none */
-    const char *health;           /* what the trace lacks, in one line; NULL: nothing */
+    const char *pythons; /* versions of interpreters, "3.9.18, 3.11.2"; NULL: there are none */
+    const char *health;  /* what the trace lacks, in one line; NULL: nothing */
     struct run_state *state;
 };
 
