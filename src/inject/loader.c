@@ -18,6 +18,7 @@
 #include "inject/process.h"
 #include "inject/pymem.h"
 #include "inject/python.h"
+#include "inject/rank_said.h"
 #include "inject/real.h"
 #include "inject/record.h"
 #include "inject/torch_start.h"
@@ -29,6 +30,7 @@ __attribute__((constructor)) static void start(void)
 {
     real_now();
     event_start();
+    ranks_start(CALLER());
     admits_start();
     python_start();
     pymem_start();

@@ -1,10 +1,7 @@
 /* own_rank - see own_rank.h. */
 #include "inject/own_rank.h"
 
-#include "inject/process.h"
-
 #include <string.h>
-#include <unistd.h>
 
 static const char *const names[] = {
 #define X(kind, name) name,
@@ -13,6 +10,11 @@ static const char *const names[] = {
 };
 
 #define NAMES OWN_RANK_NAMES
+
+static struct {
+    char digits[RING_RANK_DIGITS];
+    size_t count;
+} known[NAMES]; /* what forked children go on with */
 
 /* How many digits a value has; 0: it is no number, or a longer one. */
 size_t own_rank_digits(const char *value)
@@ -42,16 +44,32 @@ size_t own_rank_which(const char *name, size_t bytes)
     return i;
 }
 
-/* Who was joined while it ran may change its environment right now. */
+void own_rank_keep(size_t which, const char *digits, size_t count)
+{
+    known[which].count = 0;
+    memcpy(known[which].digits, digits, count);
+    known[which].count = count;
+}
+
+bool own_rank_learn(char *const *environment)
+{
+    bool any = false;
+
+    for (; *environment; environment++) {
+        const char *equals = strchr(*environment, '=');
+        size_t which = equals ? own_rank_which(*environment, (size_t)(equals - *environment))
+                              : NAMES;
+
+        if (which == NAMES)
+            continue;
+        own_rank_keep(which, equals + 1, own_rank_digits(equals + 1));
+        any = true;
+    }
+    return any;
+}
+
 void own_rank_tell(struct thread *t)
 {
-    char **all = process_was_joined() ? NULL : environ;
-
-    for (; all && *all; all++) {
-        const char *equals = strchr(*all, '=');
-        size_t which = equals ? own_rank_which(*all, (size_t)(equals - *all)) : NAMES;
-
-        if (which < NAMES)
-            own_rank_put(t, which, equals + 1, own_rank_digits(equals + 1));
-    }
+    for (size_t i = 0; i < NAMES; i++)
+        own_rank_put(t, i, known[i].digits, known[i].count);
 }

@@ -15,7 +15,6 @@ enum { UNKNOWN, STARTING, ABSENT, READY };
 static _Atomic uint32_t own_mode; /* what a process looks at that has paused itself */
 static _Atomic int state;
 static const char *library; /* its path, as the loader knows it */
-static bool joined;         /* it ran already when its recording began */
 
 /* What it has said of windows itself, and so which of the collector's modes is its own. */
 enum { FOLLOWS, INSIDE, OUTSIDE };
@@ -131,13 +130,7 @@ bool process_follow(int fd)
 {
     atomic_store(&state, READY);
     atomic_store(&scope, FOLLOWS);
-    joined = true;
     return map_control(fd);
-}
-
-bool process_was_joined(void)
-{
-    return joined;
 }
 
 void process_leave(void)

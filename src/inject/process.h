@@ -25,7 +25,6 @@ void process_check(void);
  * (-1); false: it cannot be had. Or there is none.
  */
 bool process_follow(int fd);
-bool process_was_joined(void); /* by that */
 void process_leave(void);
 
 /* Record no new allocations, or record them again, whatever the collector does with others. */

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static void tell(size_t which, const char *digits, size_t count, struct caller c)
+/* All that is known, again: what was said before stays as it is. */
+static void tell_all(struct caller c)
 {
     int kept = errno;
     struct thread *t;
@@ -20,11 +22,24 @@ static void tell(size_t which, const char *digits, size_t count, struct caller c
     local.quiet = 1;
     t = process_recorded() ? record_enter(c.sp) : NULL;
     if (t) {
-        own_rank_put(t, which, digits, count);
+        own_rank_tell(t);
         record_leave();
     }
     local.quiet = 0;
     errno = kept;
+}
+
+static void tell(size_t which, const char *digits, size_t count, struct caller c)
+{
+    own_rank_keep(which, digits, count);
+    tell_all(c);
+}
+
+/* Of a program that was joined while it ran, the environment may be changing right now. */
+void ranks_start(struct caller c)
+{
+    if (process_has_collector() && environ && own_rank_learn(environ))
+        tell_all(c);
 }
 
 static void tell_number(size_t which, uint64_t number, struct caller c)

@@ -110,6 +110,30 @@ def test_the_word_of_the_program_is_the_strongest(recorded, ask):
     assert ranks(ask(recorded(TOLD, RANK="1", WORLD_SIZE="2"), "processes")) == [(7, None, 8)]
 
 
+GONE = """
+import ctypes, os, sys
+environ = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "environ")
+gone, kept = (ctypes.c_void_p * 2)(1, 0), environ.value
+environ.value = ctypes.addressof(gone)
+child = os.fork()
+if not child:
+    held = [bytes(1 << 16) for _ in range(100)]
+    os._exit(0)
+environ.value = kept
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+
+
+@pytest.mark.parametrize("how", ["--exact", "--sample=64KiB"])
+def test_an_environment_that_is_gone_is_not_read(run, ask, tmp_path, how):
+    """As in a shell, which frees the words of its environment before it makes the next."""
+    (tmp_path / "p.py").write_text(GONE)
+    done = run("record", "-q", how, "-o", tmp_path / "t.tide", "/usr/bin/python3", tmp_path / "p.py",
+               env={**os.environ, "RANK": "3"})
+    assert done.returncode == 0, done.stderr
+    assert ranks(ask(tmp_path / "t.tide", "processes")) == [(3, None, None)] * 2
+
+
 @pytest.mark.parametrize("words, says", [(["--rank", "x"], "is no rank"), (["--rank", "9"], "has no rank 9"),
                                          (["--rank", "0", "--process", "1"], "--process")])
 def test_a_rank_that_is_not_there_is_refused(run, recorded, words, says):
