@@ -15,7 +15,7 @@ int watch_names_parse(const char *text, void *to, struct err *err)
 
     if (!bytes || strchr(text, '\n'))
         return err_code(err, EXIT_USAGE,
-                        "--watch takes the name of a tensor, such as Net.blocks.3.weight");
+                        "it takes the name of a tensor, such as Net.blocks.3.weight");
     if (bytes >= RING_WATCH_NAME)
         return err_code(err, EXIT_USAGE, "a name for --watch has at most %u bytes",
                         RING_WATCH_NAME - 1);

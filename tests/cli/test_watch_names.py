@@ -106,8 +106,8 @@ def test_without_pytorch_it_is_said_as_well(recorded):
 
 
 @pytest.mark.parametrize("names, sentence", [
-    ([""], "--watch takes the name of a tensor"),
-    (["a\nb"], "--watch takes the name of a tensor"),
+    ([""], "--watch: it takes the name of a tensor"),
+    (["a\nb"], "--watch: it takes the name of a tensor"),
     (["x" * 128], "a name for --watch has at most 127 bytes"),
     ([f"n{i}" for i in range(33)], "too many names are given to --watch"),
     (["x" * 120 + str(i) for i in range(9)], "too many names are given to --watch"),
