@@ -78,6 +78,15 @@ static void say_growing(struct findings *f, const struct heap_row *row,
     findings_add(f, &one);
 }
 
+/* Whether some process was an interpreter, which frees what it has before it ends. */
+static bool had_interpreters(const struct heap *h)
+{
+    for (size_t i = 0; i < h->process_count; i++)
+        if (h->processes[i]->worked_ns && !h->processes[i]->execed)
+            return true;
+    return false;
+}
+
 /* The first row of `leaks` in words. */
 static void say_growing_stacks(struct findings *f, const struct leak_rows *l)
 {
@@ -89,7 +98,9 @@ static void say_growing_stacks(struct findings *f, const struct leak_rows *l)
     text_size(size, l->growing_bytes);
     say_growing(f, &l->rows.rows[0], &v,
                 arena_printf(f->answer->arena,
-                             "%s of what was alive at the end still grew, most of it from", size),
+                             "%s of what was alive %s still grew, most of it from", size,
+                             had_interpreters(&f->recorded->heap) ? "before the interpreter ended"
+                                                                  : "at the end"),
                 "leaks");
 }
 

@@ -101,7 +101,7 @@ static const char *holder_clause(struct arena *a, const struct line_sums *s)
                         bytes < peak ? (double)bytes / (double)peak * 100 : 100, who);
 }
 
-/* "; the largest of 73 processes, cc1 (4041), held 7.1 MiB at most". */
+/* "; the largest process, cc1 (4041), held 7.1 MiB at most". */
 static const char *process_clause(struct arena *a, const struct heap *h)
 {
     const struct heap_process *most = NULL;
@@ -112,9 +112,8 @@ static const char *process_clause(struct arena *a, const struct heap *h)
             most = h->processes[i];
     if (h->process_count < 2 || !most || !most->run->name)
         return "";
-    return arena_printf(a, "; the largest of %zu processes, %s (%" PRIu64 "), held %s at most",
-                        h->process_count, most->run->name, most->run->pid,
-                        text_size(size, most->peak.bytes));
+    return arena_printf(a, "; the largest process, %s (%" PRIu64 "), held %s at most",
+                        most->run->name, most->run->pid, text_size(size, most->peak.bytes));
 }
 
 static const char *heap_clause(struct arena *a, const struct line_sums *s)

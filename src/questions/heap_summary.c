@@ -38,10 +38,19 @@ static const char *who_was_recorded(struct arena *a, const struct heap *h)
     return missing ? arena_printf(a, "%s, %" PRIu64 " could not be", line, missing) : line;
 }
 
+void heap_summary_before_end(struct answer *a, struct table *facts, const struct heap *h)
+{
+    const struct heap_amount alive = heap_worked_sum(h);
+
+    if (alive.milliblocks == h->sums.live.milliblocks)
+        return;
+    heap_cell_bytes(table_fact(a, facts, "alive_before_end", UNIT_BYTES), &alive);
+    heap_cell_blocks(table_fact(a, facts, "blocks_alive_before_end", UNIT_COUNT), &alive);
+}
+
 void heap_summary_facts(struct answer *a, struct table *facts, const struct heap *h)
 {
     const struct heap_sums *s = &h->sums;
-    const struct heap_amount alive = heap_worked_sum(h);
     double seconds = h->to_ns > h->from_ns ? (double)(h->to_ns - h->from_ns) / 1e9 : 0;
     struct table_cell *c;
 
@@ -86,10 +95,7 @@ void heap_summary_facts(struct answer *a, struct table *facts, const struct heap
     heap_cell_blocks(table_fact(a, facts, "blocks_alive_at_end", UNIT_COUNT), &s->live);
     heap_cell_blocks_error(table_fact(a, facts, "blocks_alive_at_end_error_percent", UNIT_PERCENT),
                            h, &s->live, HEAP_COUNTS_LEAST);
-    if (alive.milliblocks != s->live.milliblocks) { /* as `leaks` has it */
-        heap_cell_bytes(table_fact(a, facts, "alive_before_end", UNIT_BYTES), &alive);
-        heap_cell_blocks(table_fact(a, facts, "blocks_alive_before_end", UNIT_COUNT), &alive);
-    }
+    heap_summary_before_end(a, facts, h);
     cell_number(table_fact(a, facts, "unknown_frees", UNIT_COUNT), h->unknown_frees);
     cell_number(table_fact(a, facts, "frees_of_inherited_blocks", UNIT_COUNT), h->heir_frees);
 }

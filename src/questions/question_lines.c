@@ -10,6 +10,7 @@
 #include "model/line_sums.h"
 #include "questions/function_rows.h"
 #include "questions/heap_cells.h"
+#include "questions/heap_summary.h"
 #include "questions/line_cells.h"
 #include "questions/line_device_cells.h"
 #include "questions/question.h"
@@ -127,6 +128,7 @@ static void add_memory(struct answer *a, struct table *facts, const struct line_
     cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(s->heap));
     cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), s->heap->peak_ns);
     heap_cell_bytes(table_fact(a, facts, "alive_at_end", UNIT_BYTES), &s->sum.alive);
+    heap_summary_before_end(a, facts, s->heap);
     cell_series(table_fact(a, facts, "live_heap", UNIT_SERIES),
                 heap_series_of(&s->series, s->blame.line_count));
 }

@@ -75,6 +75,26 @@ def test_what_the_interpreter_frees_when_it_ends_was_kept(facts, python, how):
     check_agreement(leaks, summary)
 
 
+GROWS = """
+import time
+kept = []
+for i in range(200):
+    kept.append(bytes(100000))
+    time.sleep(0.002)
+"""
+
+
+def test_the_first_screen_says_of_which_moment_its_leaks_are(run, tmp_path):
+    trace = tmp_path / "t.tide"
+    run("record", "-q", "--exact", "-o", trace, "/usr/bin/python3", "-c", GROWS, timeout=60)
+    screen = json.loads(run("report", trace, "-f", "json").stdout)["tables"]
+    leaks = json.loads(run("report", trace, "leaks", "-f", "json").stdout)["tables"]["facts"]["values"]
+    said = [row["what"] for row in screen["findings"]["rows"] if row["look_at"] == "leaks"]
+    assert leaks["growing"] > screen["facts"]["values"]["alive_at_end"]  # nearly all was freed at the end
+    assert leaks["alive"] == screen["facts"]["values"]["alive_before_end"]
+    assert " of what was alive before the interpreter ended still grew" in said[0]
+
+
 @HOW
 def test_what_a_program_held_at_an_exec_is_no_leak(facts, how):
     leaks, summary, rows = facts(how, "/usr/bin/python3", "-c", EXECS)
