@@ -40,7 +40,8 @@ static void take(void *context, const struct trace_event *ev)
 
 void ops_calls_again(struct asked *q, struct ops_calls *o)
 {
-    op_calls_start(&o->calls, &q->recorded->heap, q->options->from_ns, q->options->to_ns);
+    op_calls_start(&o->calls, &q->recorded->heap, q->options->finer.from_ns,
+                   q->options->finer.to_ns);
     recorded_take_again(q->recorded, take, o, UINT64_MAX);
 }
 

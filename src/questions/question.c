@@ -46,10 +46,11 @@ const struct question *question_default(struct trace *t)
     return found;
 }
 
-/* What something is for is known by what becomes of it: of a stretch of time the moment that is asked for is found, and
- * the whole recording is read.
+/* What something is for, and how long it was needed, is known by what becomes of it: of a stretch of time the moment
+ * that is asked for is found, and the whole recording is read.
  */
-static struct selection whole_of(struct recorded *r, const struct selection *o)
+static struct selection whole_of(const struct question *q, struct recorded *r,
+                                 const struct selection *o)
 {
     struct selection whole = *o;
 
@@ -58,11 +59,11 @@ static struct selection whole_of(struct recorded *r, const struct selection *o)
     whole.finer = (struct selection_finer){o->from_ns,
                                            o->to_ns ? o->to_ns : trace_last_ns(r->trace)};
     whole.from_ns = whole.to_ns = 0;
-    if (o->over_time || o->at == SELECTION_AT_TIME)
+    if (q->of_moment && (o->over_time || o->at == SELECTION_AT_TIME))
         return whole;
     whole.at = SELECTION_AT_TIME;
     whole.at_ns = whole.finer.to_ns;
-    if (o->at == SELECTION_AT_END)
+    if (q->of_moment && o->at == SELECTION_AT_END)
         return whole;
     recorded_read(r, o, RECORDED_HEAP);
     whole.at_ns = r->heap.peak_ns;
@@ -78,8 +79,12 @@ int question_ask_all(const struct question *const *list, int count, struct recor
     unsigned int reads = 0;
     int failed = 0;
 
-    if (count == 1 && list[0]->of_moment) {
-        whole = whole_of(r, o);
+    if (count == 1 && list[0]->of_lives) {
+        whole = whole_of(list[0], r, o);
+        o = &whole;
+    } else if (o->from_ns || o->to_ns) { /* together they are all of what was read */
+        whole = *o;
+        whole.finer = (struct selection_finer){o->from_ns, o->to_ns};
         o = &whole;
     }
     asked = arena_alloc(answers->arena, (size_t)count * sizeof(*asked));

@@ -39,7 +39,9 @@ struct question {
     const char *more;   /* for help, right after the summary: "; the default of ..."; or NULL */
     const char *about;  /* for help: a paragraph of its own; or NULL */
     unsigned int reads; /* RECORDED_*: what of a trace it is about */
-    bool of_moment;     /* it is about a moment, and what comes after that matters to it */
+    bool of_lives;      /* what comes after a stretch of time matters to it: all is read, and
+                         * options->finer says what is asked about */
+    bool of_moment;     /* of_lives: it is about one moment, which --at chooses */
     size_t state;       /* bytes of its own from `begin` to `run`, zeroed */
     /* Before the trace is read, to listen to its ticks; once it was, to say what is to be taken
      * again. Both may be NULL.

@@ -147,6 +147,7 @@ const struct question question_decompose = {
     .about =
         "decompose tells what a tensor is for by the phase of the program in which it was born and by how long it lived; the rows add up to the live heap. Of modules it shows the classes, as Net/Block/Linear, in which a tensor was made, or the path of the one that the program has told (tidemark.torch.attach, tidemark.describe); what is told counts, and the column known_by says so. Framework: other memory that a framework allocates; workspace: what its libraries of kernels work in; other: all else. With --over-time it tells all kinds at many moments: the highest of each of 60 equal stretches of the time (--limit N: of N), or with --per-step of each step; with --by module also in which modules. What a row has is what --at shows of that time.",
     .reads = RECORDED_HEAP | RECORDED_MOMENTS,
+    .of_lives = true,
     .of_moment = true,
     .state = sizeof(struct state),
     .begin = begin,

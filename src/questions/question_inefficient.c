@@ -62,6 +62,14 @@ static struct group *group_of(struct asking *s, struct intmap *places, const str
     return &s->groups[at];
 }
 
+/* All of the recording is judged; of a stretch of time, what is wasted in it is asked for. */
+static bool is_asked_for(const struct asking *s, const struct waste *w)
+{
+    if (w->kind == WASTE_AGAIN)
+        return w->from >= s->curve.from && w->from < s->curve.to;
+    return w->from < s->curve.to && w->to > s->curve.from;
+}
+
 static void make_groups(struct asking *s)
 {
     const struct tensor *list = s->tensors.tensors.list;
@@ -70,8 +78,11 @@ static void make_groups(struct asking *s)
     s->next = memory_zeroed((s->wastes.count + 1) * sizeof(*s->next));
     for (size_t i = 0; i < s->wastes.count; i++) {
         const struct waste *w = &s->wastes.list[i];
-        struct group *g = group_of(s, &places, w);
+        struct group *g;
 
+        if (!is_asked_for(s, w))
+            continue;
+        g = group_of(s, &places, w);
         s->next[i] = g->first;
         g->first = i + 1;
         g->blocks++;
@@ -193,12 +204,13 @@ static uint64_t without_effect(const struct asking *s)
 static void put_facts(struct asked *q, struct asking *s, struct table *facts)
 {
     struct answer *a = q->answer;
-    const struct heap *h = &q->recorded->heap;
+    struct heap *h = &q->recorded->heap;
+    struct heap_amount peak = tensor_peak_at(h);
     const char *note = access_note(q, &s->accesses);
 
     if (s->accesses
             .told) /* as every question has it: that of the curve has the scatter of samples in it */
-        heap_cell_bytes(table_fact(a, facts, "peak", UNIT_BYTES), &h->peak);
+        heap_cell_bytes(table_fact(a, facts, "peak", UNIT_BYTES), &peak);
     else
         cell_number(table_fact(a, facts, "tensors_peak", UNIT_BYTES), s->peak);
     cell_number(table_fact(a, facts, "time", UNIT_NS), s->curve.edges[s->curve.peak_at].time_ns);
@@ -226,6 +238,7 @@ static void again(struct asked *q)
     struct asking *s = q->state;
 
     tensor_want(q, &s->tensors);
+    tensor_peak_want(&q->recorded->heap);
     s->tensors.tensors.all = s->accesses.told;
     access_want(q, &s->accesses, &s->tensors.tensors);
 }
@@ -234,7 +247,7 @@ static void answer_it(struct asked *q, struct asking *s, struct table *facts)
 {
     struct tensors *t = &s->tensors.tensors;
 
-    tensor_curve_start(&s->curve, t, q->options->from_ns, q->options->to_ns);
+    tensor_curve_start(&s->curve, t, q->options->finer.from_ns, q->options->finer.to_ns);
     s->peak = s->curve.peak;
     s->wastes = (struct wastes){.tensors = t,
                                 .uses = s->accesses.told ? &s->accesses.uses : NULL,
@@ -276,6 +289,7 @@ const struct question question_inefficient = {
     .about =
         "inefficient needs to know who reads and writes memory, which a recording with --accesses tells of PyTorch's operators and OpenCL's kernels, and any program by tidemark_access or tidemark.torch.accesses: then it finds what is allocated early, freed late, kept over steps, idle at the peak or never used at all, of any block, also of a device's memory (--space). Without that it tells what stacks prove: gradients that are kept after the optimizer's step, and what is freed and allocated again at once. What would not lower the peak is counted as without effect.",
     .reads = RECORDED_HEAP | RECORDED_MOMENTS,
+    .of_lives = true,
     .state = sizeof(struct asking),
     .begin = begin,
     .again = again,

@@ -133,9 +133,9 @@ static struct row *row_of(struct rows *r, const struct tensor *t, unsigned int b
 
 /* ---- lives ---- */
 
-static bool is_asked_for(const struct selection *o, uint64_t time_ns)
+static bool is_asked_for(const struct selection_finer *s, uint64_t time_ns)
 {
-    return time_ns >= o->from_ns && (!o->to_ns || time_ns <= o->to_ns);
+    return time_ns >= s->from_ns && (!s->to_ns || time_ns <= s->to_ns);
 }
 
 static void move(struct row *r, const struct tensor_edge *e, uint64_t bytes, bool in)
@@ -167,16 +167,17 @@ static void begin_stretch(struct rows *r)
 
 static void read_lives(struct rows *r, const struct asked *q, const struct tensors *t)
 {
-    const struct tensors_moment peak = {t->heap, HEAP_AT_PEAK, 0};
+    const struct tensors_moment peak = tensor_peak_moment(t->heap);
+    const struct selection_finer *stretch = &q->options->finer;
     unsigned int by = grouped_by(q->options);
     struct tensor_curve curve;
     bool began = false;
 
-    tensor_curve_start(&curve, t, q->options->from_ns, q->options->to_ns);
+    tensor_curve_start(&curve, t, stretch->from_ns, stretch->to_ns);
     for (size_t i = 0; i < curve.count; i++) {
         const struct tensor_edge *e = &curve.edges[i];
         const struct tensor *x = &t->list[e->tensor];
-        bool in = is_asked_for(q->options, e->time_ns);
+        bool in = is_asked_for(stretch, e->time_ns);
         struct row *row;
 
         if (in && !began)
@@ -276,8 +277,7 @@ static void put_rows(struct asked *q, struct table *t, struct rows *r)
     put_rest(q->answer, t, r, shown, count, column);
 }
 
-static void put_facts(struct answer *a, struct table *facts, const struct heap *h,
-                      const struct rows *r)
+static void put_facts(struct answer *a, struct table *facts, const struct rows *r)
 {
     struct row sum = {0};
 
@@ -291,8 +291,6 @@ static void put_facts(struct answer *a, struct table *facts, const struct heap *
     cell_number(table_fact(a, facts, "allocated", UNIT_BYTES), sum.allocated);
     cell_number(table_fact(a, facts, "freed", UNIT_BYTES), sum.freed);
     cell_number(table_fact(a, facts, "tensors_at_peak", UNIT_BYTES), sum.at_peak);
-    cell_number(table_fact(a, facts, "peak_heap", UNIT_BYTES), h->peak.bytes);
-    cell_text(table_fact(a, facts, "basis", UNIT_TEXT), heap_peak_basis(h));
 }
 
 struct asking {
@@ -305,8 +303,7 @@ static void again(struct asked *q)
     struct asking *s = q->state;
 
     tensor_want(q, &s->tensors);
-    if (q->recorded->heap.any)
-        heap_want(&q->recorded->heap, HEAP_AT_PEAK, 0);
+    tensor_peak_want(&q->recorded->heap);
     ops_calls_again(q, &s->calls);
 }
 
@@ -318,12 +315,16 @@ static int run(struct asked *q, struct err *err)
     struct table *facts = answer_facts(a, "facts");
     struct table *t = add_table(q);
     struct rows rows = {0};
+    struct heap_amount peak;
 
     (void)err;
     if (tensor_begin(q, s, t)) {
-        heap_at(&q->recorded->heap, HEAP_AT_PEAK, 0);
+        peak = tensor_peak_at(&q->recorded->heap);
         read_lives(&rows, q, &s->tensors);
-        put_facts(a, facts, &q->recorded->heap, &rows);
+        put_facts(a, facts, &rows);
+        heap_cell_bytes(table_fact(a, facts, "peak_heap", UNIT_BYTES), &peak);
+        cell_text(table_fact(a, facts, "basis", UNIT_TEXT),
+                  tensor_peak_basis(&q->recorded->heap, &peak));
         put_rows(q, t, &rows);
     }
     ops_calls_put(q, &asking->calls, facts);
@@ -340,6 +341,7 @@ const struct question question_ops = {
     .about =
         "ops takes operators from stacks: op is the innermost, called the outermost one that Python has called, node whose gradients were computed. What was freed belongs to the operator that had allocated it. most: what a row held at one time; at_peak: at the peak of the whole heap. A column is empty where a row has several; --by chooses what rows are of. A recording with --ops has a second table, calls: every operator that PyTorch has run, by the name that it has there, how often, the most that one call held above what was there when it began (above_entry), what it allocated as the innermost (own), and with all that ran within it.",
     .reads = RECORDED_HEAP,
+    .of_lives = true,
     .state = sizeof(struct asking),
     .again = again,
     .run = run,

@@ -232,7 +232,8 @@ static void answer_it(struct asked *q, struct state *s, struct table *facts)
     const struct selection_types *types = q->options->types;
 
     what_if_start(&s->what_if, &s->tensors.tensors, s->accesses.told ? &s->accesses.uses : NULL,
-                  &q->recorded->moments, q->answer->arena, q->options->from_ns, q->options->to_ns);
+                  &q->recorded->moments, q->answer->arena, q->options->finer.from_ns,
+                  q->options->finer.to_ns);
     put_facts(q, s, facts);
     what_if_plan_ideas(&s->plan, &s->what_if, types ? types->list : NULL, types ? types->count : 0);
     put_ideas(q, s);
@@ -275,6 +276,7 @@ const struct question question_what_if = {
     .about =
         "what-if changes lives on paper and looks for the new peak, which may be at another time: tensors that are allocated at their first use, freed at their last one, or elsewhere while not in use, as accesses tell (record --accesses); without these, as phases prove it of activations, gradients and the optimizer's state; activations that are computed again instead of kept; and kinds in the types that suit them, or as --dtype says. Modules and lines have rows of their own. It is about tensors alone. Together: what to do one after the other, with --fits-in until they fit, and no more than that takes.",
     .reads = RECORDED_HEAP | RECORDED_MOMENTS,
+    .of_lives = true,
     .state = sizeof(struct state),
     .begin = begin,
     .again = again,

@@ -78,6 +78,33 @@ struct tensors_moment tensor_moment(const struct heap *h, enum heap_moment stand
     return m;
 }
 
+struct tensors_moment tensor_peak_moment(const struct heap *h)
+{
+    if (h->options.at_peak)
+        return (struct tensors_moment){h, HEAP_AT_TIME, h->options.at_ns};
+    return (struct tensors_moment){h, HEAP_AT_PEAK, 0};
+}
+
+void tensor_peak_want(struct heap *h)
+{
+    struct tensors_moment m = tensor_peak_moment(h);
+
+    if (h->any)
+        heap_want(h, m.moment, m.time_ns);
+}
+
+struct heap_amount tensor_peak_at(struct heap *h)
+{
+    struct tensors_moment m = tensor_peak_moment(h);
+
+    return heap_at(h, m.moment, m.time_ns);
+}
+
+const char *tensor_peak_basis(const struct heap *h, const struct heap_amount *peak)
+{
+    return h->options.at_peak ? heap_basis(h, peak) : heap_peak_basis(h);
+}
+
 void tensor_moment_facts(struct answer *a, struct table *facts, const struct heap *h,
                          const struct heap_amount *sum)
 {

@@ -18,6 +18,11 @@ void tensor_end(struct tensor_state *s);
 
 /* The moment that the options ask for, as heap_at_asked. */
 struct tensors_moment tensor_moment(const struct heap *h, enum heap_moment standard);
+/* When the heap of the stretch that is asked about was largest: to be wanted in `again`, and what was held then. */
+struct tensors_moment tensor_peak_moment(const struct heap *h);
+void tensor_peak_want(struct heap *h);
+struct heap_amount tensor_peak_at(struct heap *h);
+const char *tensor_peak_basis(const struct heap *h, const struct heap_amount *peak);
 /* Its name in facts, its value and its time. */
 void tensor_moment_facts(struct answer *a, struct table *facts, const struct heap *h,
                          const struct heap_amount *sum);
