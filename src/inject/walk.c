@@ -29,16 +29,25 @@ static OUTLINE uint32_t row_of(struct thread *t, uintptr_t pc)
     return (uint32_t)row;
 }
 
+/* The newer of the two stays. */
+static void keep_near(struct thread *t, uintptr_t pc, uint32_t row)
+{
+    struct pc_row *places = walk_places(t, pc);
+
+    places[1] = places[0];
+    places[0] = (struct pc_row){pc, row};
+}
+
 static inline uint32_t near_row(struct thread *t, uintptr_t pc)
 {
-    struct pc_row *near = walk_near(t, pc);
+    const struct pc_row *near = walk_near(t, pc);
     uint32_t row;
 
     if (likely(near->pc == pc))
         return (uint32_t)near->row;
     row = row_of(t, pc);
     if (cfi_type(row) != CFI_GAP)
-        *near = (struct pc_row){pc, row};
+        keep_near(t, pc, row);
     return row;
 }
 

@@ -21,10 +21,20 @@ void walk_start(struct walk *w, struct thread *t, struct caller c);
 /* Step to the calling frame: w->at is it. */
 enum walk_step walk_step(struct walk *w);
 
-/* Where the thread's cache may have the row of a return address. */
-static inline struct pc_row *walk_near(struct thread *t, uintptr_t pc)
+/* The two places where the thread's cache may have the row of a return address. */
+static inline struct pc_row *walk_places(struct thread *t, uintptr_t pc)
 {
-    return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40) % PC_ROWS];
+    return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40) % (PC_ROWS / 2) * 2];
+}
+
+/* The one that has it, if any has. One place would not do: two calls of a loop that share it would each
+ * drive out the other's, and be walked every time.
+ */
+static inline const struct pc_row *walk_near(struct thread *t, uintptr_t pc)
+{
+    const struct pc_row *places = walk_places(t, pc);
+
+    return places + (places->pc != pc);
 }
 
 /* All frames from w->at on, into t->frames after `count` that are there; how many there are then. Those that
