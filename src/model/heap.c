@@ -282,6 +282,13 @@ void heap_bound(struct heap *h, const struct heap *whole)
         find_peaks_again(h);
 }
 
+void heap_bound_sum(struct heap *h, uint64_t most)
+{
+    h->pass->peak_most = most;
+    if (h->peak.bytes > most)
+        find_peaks_again(h);
+}
+
 void heap_join(struct heap *h, struct run *run)
 {
     bool again = h->run != NULL;

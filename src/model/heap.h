@@ -151,8 +151,10 @@ void heap_want_courses(struct heap *h);
 void heap_take(struct heap *h, const struct trace_event *ev);
 void heap_end(struct heap *h);
 void heap_join(struct heap *h, struct run *run);
-/* What was sampled of a stretch of time peaks no higher than the whole recording, whose peak was asked for. */
+/* What was sampled of a stretch of time peaks no higher than the whole recording: each process, */
 void heap_bound(struct heap *h, const struct heap *whole);
+/* and all of them together, once that is known. */
+void heap_bound_sum(struct heap *h, uint64_t most);
 /* Other options from here on: of the same stretch of time. */
 void heap_narrow(struct heap *h, const struct selection *o);
 uint64_t heap_until(const struct selection *o);
@@ -170,6 +172,9 @@ enum heap_moment {
 
 /* This moment will be asked for. Where that takes the events again, they are read by h->replay. */
 void heap_want(struct heap *h, enum heap_moment moment, uint64_t time_ns);
+
+/* Is what lives then cut out of the events, as somebody wants it? */
+bool heap_wants(const struct heap *h, enum heap_moment moment);
 
 /* Fill `at` of every stack and size with what lived then (HEAP_AT_END: when each process ended, or
  * at the end of the stretch); the sum. The moment was wanted, and the events were read again.

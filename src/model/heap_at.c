@@ -18,6 +18,11 @@ void heap_want(struct heap *h, enum heap_moment moment, uint64_t time_ns)
         heap_cut_add(h, moment, time_ns);
 }
 
+bool heap_wants(const struct heap *h, enum heap_moment moment)
+{
+    return heap_cut_find(h, moment, 0) != NULL;
+}
+
 /* Infos are not added any more. */
 uint64_t *heap_state_at(struct heap_state *s)
 {

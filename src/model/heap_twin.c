@@ -224,7 +224,6 @@ bool heap_twin_within(struct heap *h, const struct heap *whole)
         t->part = t->part > 0 ? t->part : 0;
         any = true;
     }
-    h->pass->peak_most = whole->peak.bytes;
     if (any)
         sum_up(h);
     return any;

@@ -17,6 +17,7 @@ struct taker {
     void (*begin)(struct recorded *r, unsigned int reads);
     void (*take)(struct recorded *r, const struct trace_event *ev);
     void (*end)(struct recorded *r);
+    bool whole; /* it takes what is after the stretch, too */
 };
 
 static void begin_names(struct recorded *r, unsigned int reads)
@@ -176,6 +177,7 @@ static const struct taker takers[] = {
     {0, begin_names, take_names, NULL},
     {RECORDED_FRAMES, begin_frames, take_frames, end_frames},
     {RECORDED_HEAP, begin_heap, take_heap, end_heap},
+    {RECORDED_BOUND, recorded_bound_begin, recorded_bound_take, recorded_bound_end, .whole = true},
     {RECORDED_REGIONS, begin_regions, take_regions, NULL},
     {RECORDED_RUN, begin_run, take_run, end_run},
     {RECORDED_RUN_WHOLE, begin_whole, take_whole, end_whole},
@@ -197,6 +199,7 @@ static void forget(struct recorded *r)
     region_list_free(&r->regions);
     sources_free(&r->sources);
     moments_free(&r->moments);
+    recorded_bound_free(&r->bound);
     threads_free(&r->threads);
     frames_free(&r->frames);
     names_free(&r->names);
@@ -237,6 +240,14 @@ static unsigned int missing(const struct recorded *r, unsigned int reads)
     return reads;
 }
 
+/* Peaks of a stretch are bound by the whole: see recorded_bound.c. */
+static unsigned int with_bound(const struct recorded *r, unsigned int reads)
+{
+    bool stretch = r->selection.from_ns || r->selection.to_ns;
+
+    return reads & RECORDED_HEAP && stretch ? reads | RECORDED_BOUND : reads & ~RECORDED_BOUND;
+}
+
 static bool takes_part(const struct recorded *r, const struct taker *t, unsigned int reads)
 {
     return t->reads ? t->reads & reads : !r->defined;
@@ -259,6 +270,7 @@ struct first_pass {
     struct recorded *recorded;
     const struct taker *active[TAKERS];
     size_t count;
+    uint64_t until_ns; /* of all but those that take the whole */
 };
 
 static void take_first(void *context, const struct trace_event *ev)
@@ -267,16 +279,17 @@ static void take_first(void *context, const struct trace_event *ev)
     struct recorded *r = p->recorded;
 
     for (size_t i = 0; i < p->count; i++)
-        p->active[i]->take(r, ev);
-    for (int i = 0; i < r->first_count; i++)
+        if (ev->time_ns <= p->until_ns || p->active[i]->whole)
+            p->active[i]->take(r, ev);
+    for (int i = 0; i < r->first_count && ev->time_ns <= p->until_ns; i++)
         r->first[i].take(r->first[i].context, ev);
 }
 
 static void read_once(struct recorded *r, unsigned int reads)
 {
     struct first_pass pass = {.recorded = r};
-    uint64_t until_ns = reads & RECORDED_RUN_WHOLE ? UINT64_MAX : heap_until(&r->selection);
 
+    pass.until_ns = reads & RECORDED_RUN_WHOLE ? UINT64_MAX : heap_until(&r->selection);
     for (const struct taker *t = takers; t < takers + TAKERS; t++) {
         if (!takes_part(r, t, reads))
             continue;
@@ -285,7 +298,7 @@ static void read_once(struct recorded *r, unsigned int reads)
         if (t->take)
             pass.active[pass.count++] = t;
     }
-    read_all(r, until_ns, take_first, &pass);
+    read_all(r, reads & RECORDED_BOUND ? UINT64_MAX : pass.until_ns, take_first, &pass);
     for (const struct taker *t = takers; t < takers + TAKERS; t++)
         if (t->end && takes_part(r, t, reads))
             t->end(r);
@@ -299,17 +312,18 @@ void recorded_read(struct recorded *r, const struct selection *o, unsigned int r
     r->selection = *o;
     if (r->heap.pass)
         heap_narrow(&r->heap, o);
-    reads = missing(r, reads);
+    reads = with_bound(r, missing(r, reads));
     if (reads & RECORDED_HEAP) {
         heap_free(&r->heap);
         creators_free(&r->creators);
+        recorded_bound_free(&r->bound);
     }
     if (reads)
         read_once(r, reads);
     if (reads & RECORDED_HEAP && !(reads & RECORDED_RUN)) /* which was read before */
         heap_join(&r->heap, &r->run);
     if (reads & RECORDED_HEAP)
-        recorded_bound(r);
+        recorded_bound_heap(r);
     r->listener_count = r->first_count = 0;
     r->known |= reads;
 }
@@ -341,8 +355,11 @@ void recorded_take_again(struct recorded *r, recorded_take *take, void *context,
 
 struct second_pass {
     struct recorded *recorded;
-    struct heap_replay *replay; /* NULL: nobody wants events */
-    uint64_t replay_ns;
+    struct {
+        struct heap_replay *of; /* NULL: nobody wants events */
+        uint64_t until_ns;
+    } replays[2]; /* of the heap; and of what bounds it */
+    uint64_t until_ns;
 };
 
 static void take_again(void *context, const struct trace_event *ev)
@@ -350,30 +367,40 @@ static void take_again(void *context, const struct trace_event *ev)
     const struct second_pass *p = context;
     struct recorded *r = p->recorded;
 
-    if (p->replay && ev->time_ns <= p->replay_ns)
-        heap_replay(p->replay, ev);
+    for (int i = 0; i < COUNT(p->replays); i++)
+        if (p->replays[i].of && ev->time_ns <= p->replays[i].until_ns)
+            heap_replay(p->replays[i].of, ev);
     for (int i = 0; i < r->again_count; i++)
         if (ev->time_ns <= r->again[i].until_ns)
             r->again[i].take(r->again[i].context, ev);
 }
 
+static void add_replay(struct second_pass *p, int place, struct heap_replay *replay, uint64_t most)
+{
+    uint64_t until_ns = replay && replay->until_ns < most ? replay->until_ns : most;
+
+    if (!replay || !replay->count)
+        return;
+    p->replays[place].of = replay;
+    p->replays[place].until_ns = until_ns;
+    p->until_ns = until_ns > p->until_ns ? until_ns : p->until_ns;
+}
+
 void recorded_read_again(struct recorded *r)
 {
-    struct heap_replay *replay = r->heap.replay;
-    bool events = replay && replay->count;
-    uint64_t until_ns = events ? replay->until_ns : 0;
-    struct second_pass pass = {.recorded = r, .replay = events ? replay : NULL};
+    struct second_pass pass = {.recorded = r};
 
-    if (!events && !r->again_count)
+    add_replay(&pass, 0, r->heap.replay, heap_until(&r->selection));
+    add_replay(&pass, 1, recorded_bound_replay(r), UINT64_MAX);
+    if (!pass.replays[0].of && !pass.replays[1].of && !r->again_count)
         return;
-    if (events && until_ns > heap_until(&r->selection))
-        until_ns = heap_until(&r->selection);
-    pass.replay_ns = until_ns;
     for (int i = 0; i < r->again_count; i++)
-        until_ns = r->again[i].until_ns > until_ns ? r->again[i].until_ns : until_ns;
-    read_all(r, until_ns, take_again, &pass);
-    if (events)
-        heap_replay_end(replay);
+        pass.until_ns = r->again[i].until_ns > pass.until_ns ? r->again[i].until_ns : pass.until_ns;
+    read_all(r, pass.until_ns, take_again, &pass);
+    for (int i = 0; i < COUNT(pass.replays); i++)
+        if (pass.replays[i].of)
+            heap_replay_end(pass.replays[i].of);
+    recorded_bound_again(r);
     r->again_count = 0;
 }
 

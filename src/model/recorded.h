@@ -4,8 +4,8 @@
  * Who asks says what it reads (RECORDED_*) and gets it by recorded_read. What follows memory over
  * time can only begin when the whole trace is known: it adds itself to heap.replay, or to those who
  * take records, and recorded_read_again hands all events out once more. So any number of questions
- * about one stretch of time take two passes; where it is sampled and not the whole, up to two more bound its
- * peaks.
+ * about one stretch of time take two passes. Where it is sampled and not the whole, both passes read on to the
+ * end of the trace: peaks of the stretch are bound by those of the whole (recorded_bound.c).
  *
  * Models are about one stretch of time. To ask about another one forgets them.
  */
@@ -31,11 +31,21 @@ enum recorded_reads {                          /* names and threads are always r
                       RECORDED_FRAMES = 256,   /* frames; with the heap and cpu */
                       RECORDED_LIVED = 512,    /* heap, with the lives of blocks by site */
                       RECORDED_COURSES = 1024, /* heap, with what heap_edges takes of it */
+                      RECORDED_BOUND = 2048,   /* of itself, with the heap of a stretch */
 };
 
 #define RECORDED_TAKERS 32
 
 typedef void recorded_take(void *context, const struct trace_event *ev);
+
+struct recorded_bound { /* of the peaks of a stretch: the heap of the whole trace */
+    struct heap heap;
+    struct threads threads;
+    struct run run;
+    bool taken;       /* it is read; false: there is no need, */
+    uint64_t rest_ns; /* and this is as far as all others are */
+    bool open;        /* its own peak takes the events again */
+};
 
 struct recorded {
     struct trace *trace;
@@ -54,6 +64,7 @@ struct recorded {
     struct region_list regions;
     struct sources sources;
     struct moments moments;
+    struct recorded_bound bound;
     struct {
         run_tick *tick;
         void *context;
@@ -86,8 +97,16 @@ void recorded_take_first(struct recorded *r, recorded_take *take, void *context)
 /* Read what of `reads` is not known yet, in one pass over the trace, or none. */
 void recorded_read(struct recorded *r, const struct selection *o, unsigned int reads);
 
-/* recorded_bound.c: of the heap, which was just read. */
-void recorded_bound(struct recorded *r);
+/* recorded_bound.c: a taker of the first pass, which sees all of the trace; */
+void recorded_bound_begin(struct recorded *r, unsigned int reads);
+void recorded_bound_take(struct recorded *r, const struct trace_event *ev);
+void recorded_bound_end(struct recorded *r);
+/* the heap was read: its peaks are no higher; */
+void recorded_bound_heap(struct recorded *r);
+/* what takes the events again for it, up to a time; NULL: nobody asks; and when it has. */
+struct heap_replay *recorded_bound_replay(const struct recorded *r);
+void recorded_bound_again(struct recorded *r);
+void recorded_bound_free(struct recorded_bound *b);
 
 /* The run of the whole trace, whatever the stretch. */
 const struct run *recorded_whole(const struct recorded *r);

@@ -163,6 +163,11 @@ void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns)
     t->begun = false;
 }
 
+void trace_narrow(struct trace *t, uint64_t to_ns)
+{
+    t->chunks.to_ns = to_ns;
+}
+
 uint64_t trace_passes(const struct trace *t)
 {
     return t->passes;

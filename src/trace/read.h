@@ -94,6 +94,9 @@ uint64_t trace_last_ns(const struct trace *t);
  */
 void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns);
 
+/* Events after a time are not wanted in the rest of this pass. */
+void trace_narrow(struct trace *t, uint64_t to_ns);
+
 /* How often it was read from its beginning, at least in part. */
 uint64_t trace_passes(const struct trace *t);
 

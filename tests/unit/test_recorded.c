@@ -14,7 +14,7 @@
 #define QUESTIONS_ROOM 64
 #define PASSES_OF_ONE 2
 #define PASSES_OF_ALL 2
-#define PASSES_OF_WHOLE 2 /* more of a stretch of time, where it is sampled: see recorded_bound.c */
+#define PASSES_OF_MOMENT 1 /* more: to find the peak of a stretch, of which a moment is asked */
 
 static const char *const made[][2] = {
     {"make_heap_trace", "exact"}, {"make_heap_trace", "two"},     {"make_heap_trace", "sampled"},
@@ -78,14 +78,11 @@ static void forget(struct given *g)
     free(g->error);
 }
 
-static uint64_t passes(uint64_t most, const struct selection *o)
-{
-    return most + (o->from_ns || o->to_ns ? PASSES_OF_WHOLE : 0);
-}
-
 static struct given ask_alone(struct trace *t, const struct question *q, const struct selection *o)
 {
+    bool stretch = o->from_ns || o->to_ns;
     uint64_t before = trace_passes(t);
+    uint64_t most = PASSES_OF_ONE + (q->of_moment && stretch ? PASSES_OF_MOMENT : 0);
     struct arena arena = {0};
     struct answer a = {.arena = &arena, .question = q->name};
     struct err err = {0};
@@ -96,7 +93,7 @@ static struct given ask_alone(struct trace *t, const struct question *q, const s
     keep(&g, question_ask(q, &r, o, &a, &err), &a, &err);
     recorded_close(&r);
     arena_free(&arena);
-    if (!CHECK(trace_passes(t) - before <= passes(PASSES_OF_ONE, o)))
+    if (!CHECK(trace_passes(t) - before <= most))
         printf("#   %s: %d passes\n", q->name, (int)(trace_passes(t) - before));
     return g;
 }
@@ -130,7 +127,7 @@ static void ask_all(struct trace *t, const struct selection *o, const struct giv
     for (int i = 0; i < count; i++)
         answers[i] = (struct answer){.arena = &arena, .question = questions[i]->name};
     question_ask_all(questions, count, &r, o, answers, errs);
-    CHECK(trace_passes(t) - before <= passes(PASSES_OF_ALL, o) + (o->to_ns != 0));
+    CHECK(trace_passes(t) - before <= PASSES_OF_ALL);
     for (int i = 0; i < count; i++) {
         keep(&g, *errs[i].text ? -1 : 0, &answers[i], &errs[i]);
         check_same(&alone[i], &g, questions[i]->name);
