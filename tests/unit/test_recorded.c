@@ -14,7 +14,7 @@
 #define QUESTIONS_ROOM 64
 #define PASSES_OF_ONE 2
 #define PASSES_OF_ALL 2
-#define PASSES_OF_MOMENT 1 /* more: to find the peak of a stretch, of which a moment is asked */
+#define PASSES_OF_LIVES 1 /* more, of a stretch: to find its peak first */
 
 static const char *const made[][2] = {
     {"make_heap_trace", "exact"}, {"make_heap_trace", "two"},     {"make_heap_trace", "sampled"},
@@ -82,7 +82,7 @@ static struct given ask_alone(struct trace *t, const struct question *q, const s
 {
     bool stretch = o->from_ns || o->to_ns;
     uint64_t before = trace_passes(t);
-    uint64_t most = PASSES_OF_ONE + (q->of_moment && stretch ? PASSES_OF_MOMENT : 0);
+    uint64_t most = PASSES_OF_ONE + (q->of_lives && stretch ? PASSES_OF_LIVES : 0);
     struct arena arena = {0};
     struct answer a = {.arena = &arena, .question = q->name};
     struct err err = {0};
