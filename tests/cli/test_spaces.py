@@ -130,6 +130,7 @@ def test_a_page_has_the_data_of_every_space_and_each_says_what_the_report_says(a
         beside, alone = pagedata.Page(html, f"a-{place}"), pagedata.Page(written("--space", name), "a")
         assert beside.meta["peak_heap"] == alone.meta["peak_heap"]
         assert beside.meta["peak_heap"]["bytes"] == ask("peak", "--space", name)["facts"]["peak_heap"]
+        assert not beside.meta["sampled"] and sum(e.count for e in beside.entries) == space["allocations"]
         assert sorted((e.birth, e.death, e.size) for e in beside.entries) == sorted(
             (e.birth, e.death, e.size) for e in alone.entries)
         assert beside.meta["sentence"] == alone.meta["sentence"] and beside.meta["findings"] == alone.meta["findings"]
