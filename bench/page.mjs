@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { pack, page } from '../tests/web/pack.mjs';
+import { page } from '../tests/web/pack.mjs';
 import { recording } from '../tests/web/recording.mjs';
 
 const web = new URL('../web/', import.meta.url).pathname;
@@ -29,7 +29,7 @@ function makePage(folder) {
     execFileSync(process.execPath, [join(web, 'build.mjs'), template]);
     const run = recording({ stacks: 60000, blocks: 200000, parts: 120, depth: 9, threads: 8 });
     const path = join(folder, 'large.html');
-    writeFileSync(path, page(readFileSync(template, 'utf8'), pack(run.sections)));
+    writeFileSync(path, page(readFileSync(template, 'utf8'), run));
     return path;
 }
 

@@ -147,6 +147,7 @@ static void narrow_page(struct selection *o)
 
     o->finer = (struct selection_finer){o->from_ns, stretch && !o->to_ns ? UINT64_MAX : o->to_ns};
     o->from_ns = o->to_ns = 0;
+    o->page = o->space ? SELECTION_PAGE_ALONE : SELECTION_PAGE_WITH_SPACES;
 }
 
 /* What is for programs leaves nothing out unless it is told to. */

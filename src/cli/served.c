@@ -21,7 +21,10 @@ static int make(void *context, const struct serve_asked *a, FILE *out, struct er
 {
     const struct served *s = context;
 
-    return webpage_data(s->paths[a->run], a->from_us * 1000, a->to_us * 1000, out, err);
+    const struct webpage_asked w = {
+        .from_ns = a->from_us * 1000, .to_ns = a->to_us * 1000, .space = a->space};
+
+    return webpage_data(s->paths[a->run], &w, out, err);
 }
 
 /* What the files are: another number where one of them changes. 0: there is none. */

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,7 +13,12 @@ int webpage_check(const char *path, struct err *err);
 /* Of one trace; or of two, which are compared, in a list that ends with NULL. 0, or -1 with *err.
  */
 int webpage_write(const char *const *traces, const char *path, struct err *err);
-/* Only the data of one trace, deflated; a stretch of it (to_ns 0: none) finer. 0, or -1 with *err. */
-int webpage_data(const char *path, uint64_t from_ns, uint64_t to_ns, FILE *out, struct err *err);
+struct webpage_asked {       /* zeroed: all of a trace, of the host's memory */
+    uint64_t from_ns, to_ns; /* a stretch that is told finer; to_ns 0: none */
+    uint64_t space;          /* place in META.spaces of memory besides the host's */
+    bool all_spaces;         /* with the data of each of them */
+};
+/* Only the data of one trace, deflated. 0, or -1 with *err. */
+int webpage_data(const char *path, const struct webpage_asked *w, FILE *out, struct err *err);
 
 #endif

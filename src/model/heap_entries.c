@@ -30,14 +30,19 @@ uint32_t heap_entries_owner(struct heap_entries *t, uint64_t stack, uint64_t thr
 
 /* ---- events ---- */
 
+/* Of blocks that are known one by one: sampled, or of a device, where each is recorded. */
+static int64_t count_of(const struct heap_entries *t, const struct heap_block *b)
+{
+    return (int64_t)(b->amount.milliblocks * (uint64_t)t->pass->unit / 1000);
+}
+
 static void leave_sampled(struct heap_entries *t, uint32_t place, uint16_t death)
 {
     const struct heap_live *l = &t->order.live;
 
     for (size_t i = 0; l->used && i <= l->mask; i++) {
         const struct heap_block *b = &l->slots[i];
-        struct heap_entry e = {b->entry, b->cell, death, (int64_t)b->amount.milliblocks,
-                               (int64_t)b->amount.bytes};
+        struct heap_entry e = {b->entry, b->cell, death, count_of(t, b), (int64_t)b->amount.bytes};
 
         if (!b->process || (place && b->process != place))
             continue;
@@ -55,7 +60,7 @@ static void take_sampled(struct heap_entries *t, const struct heap_order_event *
 
 static void take_released(struct heap_entries *t, const struct heap_block *b)
 {
-    struct heap_entry e = {b->entry, b->cell, t->pass->cell, (int64_t)b->amount.milliblocks,
+    struct heap_entry e = {b->entry, b->cell, t->pass->cell, count_of(t, b),
                            (int64_t)b->amount.bytes};
 
     t->pairing.named++;

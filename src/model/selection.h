@@ -41,6 +41,13 @@ struct selection_types { /* `what-if`: tensors of a kind in another type */
     size_t count;
 };
 
+/* `page`: what the data is for. */
+enum selection_page {
+    SELECTION_PAGE_ALONE,       /* one page, of one space */
+    SELECTION_PAGE_WITH_SPACES, /* the same, and data of each other space to be chosen there */
+    SELECTION_PAGE_BESIDE,      /* such data: what the first has, too, is left out */
+};
+
 /* How a question is narrowed; zeroed: the whole trace and each question's own defaults. */
 struct selection {
     uint64_t space;                     /* whose memory: see space_lens.h; 0: the host's */
@@ -66,6 +73,7 @@ struct selection {
     uint64_t fits_in;                    /* `what-if`: bytes; 0: not asked for */
     const struct selection_types *types; /* `what-if`: besides those that suit; NULL: none */
     const struct scope_rules *scope; /* `lines` and its kin: whose files; NULL: the program's own */
+    enum selection_page page;
     struct selection_finer
         finer; /* `page`: a stretch that is told finer than the rest; questions of one
                                      moment: what was asked about */

@@ -11,7 +11,6 @@
 
 #define NODES_MOST 100000u
 #define ENTRIES_MOST 1500000u
-#define BYTES_MOST 3500000u
 #define THREADS_MOST 50000u
 
 /* ---- both passes ---- */
@@ -59,7 +58,7 @@ static void take(void *context, const struct trace_event *ev)
     struct cpu_sums one;
 
     heap_entries_record(&p->entries, ev);
-    if (cpu_time_of(&p->recorded->cpu, ev, &one))
+    if (!p->beside && cpu_time_of(&p->recorded->cpu, ev, &one))
         put_time(p, ev, &one);
 }
 
@@ -297,6 +296,7 @@ static bool is_small(const struct page *p)
 static bool shrink(struct page *p, const struct page_words *w, struct bytes *out)
 {
     static const double ladder[] = {0, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3};
+    size_t most = p->most ? p->most : PAGE_BYTES_MOST;
 
     for (int i = 0; i < COUNT(ladder); i++) {
         bool last = i + 1 == COUNT(ladder);
@@ -306,10 +306,10 @@ static bool shrink(struct page *p, const struct page_words *w, struct bytes *out
             continue;
         if (!page_write(p, w, out))
             return false;
-        if (out->count <= BYTES_MOST)
+        if (out->count <= most)
             return true;
     }
-    while (out->count > BYTES_MOST && p->parts > 30) {
+    while (out->count > most && p->parts > 30) {
         halve(p);
         fold(p, ladder[COUNT(ladder) - 1]);
         if (!page_write(p, w, out))

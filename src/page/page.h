@@ -15,6 +15,8 @@
 #include "page/pack.h"
 #include "page/series.h"
 
+#define PAGE_BYTES_MOST 3500000u /* deflated */
+
 struct page { /* zeroed: not begun */
     struct recorded *recorded;
     struct line_sums *lines; /* the caller's: wanted and read by it */
@@ -32,6 +34,8 @@ struct page { /* zeroed: not begun */
     struct intmap alike;   /* hash of a node and its lines -> a stack that stands for all of them */
     uint32_t thread_count; /* of META; the last may be "not known" */
     bool thread_unknown;
+    bool beside; /* the caller's: of another space than a page that is there: memory alone */
+    size_t most; /* the caller's: bytes that are not too many; 0: as many as a page may have */
     double folded_below;
     int parts;
     size_t raw_bytes;

@@ -269,9 +269,9 @@ static void put_has(struct emit *j, const struct page *p, const struct page_word
 
     emit_key(j, "has");
     emit_open(j, '{');
-    put_bool(j, "cpu", s->cpu_known);
-    put_bool(j, "waits", s->waits_known);
-    put_bool(j, "copies", s->copies_known);
+    put_bool(j, "cpu", !p->beside && s->cpu_known);
+    put_bool(j, "waits", !p->beside && s->waits_known);
+    put_bool(j, "copies", !p->beside && s->copies_known);
     put_bool(j, "maps", p->whole.of[MEASURE_MAPS].count);
     put_bool(j, "lines", p->line_count);
     put_bool(j, "source", w->source_count);
@@ -332,8 +332,10 @@ void page_meta(struct page *p, const struct page_words *w, struct pack *to)
     put_fine(&j, &p->edges);
     put_peaks(&j, p);
     page_people(&j, p);
-    page_series(&j, p);
-    page_spaces(&j, w);
+    if (!p->beside) { /* what the first has for all of them */
+        page_series(&j, p);
+        page_spaces(&j, w);
+    }
     emit_key(&j, "findings");
     if (w->findings)
         w->findings(&j, w->context);

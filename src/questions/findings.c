@@ -157,11 +157,11 @@ void findings_read(struct findings *f, const struct line_sums *lines, struct ans
     f->answer = a;
     f->lines = lines;
     findings_of_refused(f);
-    if (f->recorded->heap.any) {
+    if (f->recorded->heap.any)
         findings_of_memory(f);
+    if (f->recorded->heap.any && !f->recorded->run.of_space) /* a device is not resident here, */
         findings_of_resident(f);
-    }
-    if (lines)
+    if (lines && !f->recorded->run.of_space) /* and time is no device's */
         findings_of_time(f);
     if (f->recorded->heap.any)
         findings_of_records(f);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BESIDE_MOST 8 /* spaces whose data a page has besides that of its own */
+
 struct asking {
     struct page page;
     struct findings findings;
@@ -34,6 +36,7 @@ static void begin(struct asked *q)
     struct asking *s = q->state;
 
     page_begin(&s->page, q->recorded, &q->options->finer);
+    s->page.beside = q->options->page == SELECTION_PAGE_BESIDE;
     findings_begin(&s->findings, q->recorded);
     recorded_take_first(q->recorded, take_space, q);
     page_tensors_begin(&s->tensors, q);
@@ -70,29 +73,80 @@ static void add_facts(struct answer *a, const struct page *p, size_t bytes)
     t->note = "The format html writes it as a page: report FILE -f html -o report.html.";
 }
 
-/* The peak and the curve of one space, which the page is of or not. */
+static int run(struct asked *q, struct err *err);
+
+static void say_space(struct page_space *to, const struct space_seen *seen,
+                      const struct heap_edges *curve, struct arena *a)
+{
+    to->any = seen->any;
+    to->peak = seen->peak;
+    to->peak_ns = seen->peak_ns;
+    to->live = seen->live;
+    to->blocks = seen->blocks;
+    to->allocated = seen->allocated;
+    if (curve && curve->any)
+        to->high = memcpy(arena_alloc(a, sizeof(curve->high)), curve->high, sizeof(curve->high));
+}
+
+/* The peak and the curve of one space; that of the page has its own curve anyway. */
 static void put_space(struct page_space *to, const struct asked *q, uint64_t number)
 {
-    struct heap_edges *curve = memory_zeroed(sizeof(*curve));
-    struct space_seen seen = space_look(q->recorded->trace, q->options, number, curve);
+    struct heap_edges *curve;
+    struct space_seen seen;
 
     to->shown = q->options->space == number;
-    to->any = seen.any;
-    to->peak = seen.peak;
-    to->peak_ns = seen.peak_ns;
-    to->live = seen.live;
-    to->blocks = seen.blocks;
-    to->allocated = seen.allocated;
-    if (curve->any && !to->shown) /* its own the page has anyway */
-        to->high = memcpy(arena_alloc(q->answer->arena, sizeof(curve->high)), curve->high,
-                          sizeof(curve->high));
+    if (to->shown) {
+        seen = space_seen_of(&q->recorded->heap);
+        say_space(to, &seen, NULL, q->answer->arena);
+        return;
+    }
+    curve = memory_zeroed(sizeof(*curve));
+    seen = space_look(q->recorded->trace, q->options, number, curve);
+    say_space(to, &seen, curve, q->answer->arena);
     free(curve);
+}
+
+static void keep_data(struct answer_page *to, const struct answer_page *from, struct arena *a)
+{
+    to->bytes = memcpy(arena_alloc(a, from->count + 1), from->bytes, from->count);
+    to->count = from->count;
+}
+
+/* The same, and its data: all is asked again, of that space. What fails is not offered. */
+static void put_space_beside(struct page_space *to, const struct asked *q, uint64_t number,
+                             struct answer_page *data)
+{
+    struct arena arena = {0};
+    struct answer a = {.arena = &arena, .trace = q->answer->trace};
+    struct selection o = *q->options;
+    struct asking *state = arena_alloc(&arena, sizeof(*state));
+    struct recorded r;
+    struct asked beside = {&r, &o, &a, state};
+    struct space_seen seen;
+    struct err err = {0};
+
+    o.space = number;
+    o.page = SELECTION_PAGE_BESIDE;
+    recorded_open(&r, q->recorded->trace);
+    begin(&beside);
+    recorded_read(&r, &o, PAGE_READS);
+    again(&beside);
+    recorded_read_again(&r);
+    if (run(&beside, &err) == 0 && r.heap.any)
+        keep_data(data, &a.pages[0], q->answer->arena);
+    seen = space_seen_of(&r.heap);
+    say_space(to, &seen, &state->page.edges, q->answer->arena);
+    recorded_close(&r);
+    arena_free(&arena);
 }
 
 static void put_spaces(struct page_words *w, const struct asked *q)
 {
     const struct space_list *l = &((const struct asking *)q->state)->spaces;
-    struct page_space *to = arena_alloc(q->answer->arena, (l->count + 1) * sizeof(*to));
+    struct arena *a = q->answer->arena;
+    struct page_space *to = arena_alloc(a, (l->count + 1) * sizeof(*to));
+    struct answer_page *data = arena_alloc(a, (l->count + 1) * sizeof(*data));
+    size_t left = q->options->page == SELECTION_PAGE_WITH_SPACES ? BESIDE_MOST : 0;
 
     if (!l->count)
         return;
@@ -101,10 +155,27 @@ static void put_spaces(struct page_words *w, const struct asked *q)
     for (size_t i = 0; i < l->count; i++) {
         to[1 + i] = (struct page_space){.name = l->list[i].name,
                                         .kind = space_kind(l->list[i].kind)};
-        put_space(&to[1 + i], q, l->list[i].number);
+        if (left)
+            put_space_beside(&to[1 + i], q, l->list[i].number, &data[1 + i]);
+        else
+            put_space(&to[1 + i], q, l->list[i].number);
+        left -= left && data[1 + i].count;
     }
     w->spaces = to;
     w->space_count = l->count + 1;
+    q->answer->pages[0].beside = data;
+    q->answer->pages[0].beside_count = l->count + 1;
+}
+
+/* Where there are spaces beside it, the first leaves them a third of what a page may have. */
+static size_t room_of(const struct asked *q)
+{
+    const struct space_list *l = &((const struct asking *)q->state)->spaces;
+
+    if (q->options->page == SELECTION_PAGE_BESIDE)
+        return PAGE_BYTES_MOST / (3 * (l->count < BESIDE_MOST ? l->count + 1 : BESIDE_MOST));
+    return q->options->page == SELECTION_PAGE_WITH_SPACES && l->count ? PAGE_BYTES_MOST / 3 * 2
+                                                                      : PAGE_BYTES_MOST;
 }
 
 static bool is_narrowed(const struct selection *o)
@@ -134,7 +205,8 @@ static int run(struct asked *q, struct err *err)
     page_tensors_read(&s->tensors, q);
     words.tensors = s->tensors.any ? page_tensors_emit : NULL;
     words.tensors_context = &s->tensors;
-    if (!is_narrowed(q->options))
+    s->page.most = room_of(q);
+    if (!is_narrowed(q->options) && !s->page.beside)
         put_spaces(&words, q);
     good = !is_narrowed(q->options) && page_read(&s->page, &words, &out);
     if (good) {

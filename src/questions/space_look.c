@@ -8,7 +8,7 @@ static void read_peak(struct recorded *r)
     r->heap.peak = heap_at(&r->heap, HEAP_AT_PEAK, 0);
 }
 
-static struct space_seen seen_of(const struct heap *h)
+struct space_seen space_seen_of(const struct heap *h)
 {
     return (struct space_seen){h->any,
                                h->peak.bytes,
@@ -36,7 +36,7 @@ struct space_seen space_look(struct trace *t, const struct selection *o, uint64_
         heap_edges_end(curve);
     if (r.heap.any)
         read_peak(&r);
-    seen = seen_of(&r.heap);
+    seen = space_seen_of(&r.heap);
     recorded_close(&r);
     return seen;
 }

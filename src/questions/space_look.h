@@ -14,6 +14,9 @@ struct space_seen {
 struct space_seen space_look(struct trace *t, const struct selection *o, uint64_t space,
                              struct heap_edges *curve);
 
+/* The same of what has been read, with its peak. */
+struct space_seen space_seen_of(const struct heap *h);
+
 /* What it is, in words. */
 const char *space_kind(enum trace_space_kind kind);
 

@@ -98,7 +98,10 @@ struct answer {
     struct answer_page { /* the data of the report page, deflated: see docs/PAGE.md */
         const void *bytes;
         size_t count; /* 0: there is none */
-    } pages[2];       /* of two traces that are compared: the older one first */
+        /* Of each space of META.spaces what can be shown in its place; NULL: of none. */
+        const struct answer_page *beside;
+        size_t beside_count;
+    } pages[2]; /* of two traces that are compared: the older one first */
 };
 
 struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,

@@ -27,14 +27,28 @@ static void put_base64(const unsigned char *data, size_t count, FILE *out)
     }
 }
 
+static void put_script(const struct answer_page *p, const char *id, FILE *out)
+{
+    if (!p->count)
+        return;
+    fprintf(out, "<script type=\"application/octet-stream\" id=\"tide-%s\">", id);
+    put_base64(p->bytes, p->count, out);
+    fputs("</script>\n", out);
+}
+
 static void put_data(const struct answer *a, FILE *out)
 {
+    char id[32];
+
     for (int i = 0; i < COUNT(a->pages); i++) {
-        if (!a->pages[i].count)
-            continue;
-        fprintf(out, "<script type=\"application/octet-stream\" id=\"tide-%c\">", 'a' + i);
-        put_base64(a->pages[i].bytes, a->pages[i].count, out);
-        fputs("</script>\n", out);
+        const struct answer_page *p = &a->pages[i];
+
+        snprintf(id, sizeof(id), "%c", 'a' + i);
+        put_script(p, id, out);
+        for (size_t k = 0; k < p->beside_count; k++) {
+            snprintf(id, sizeof(id), "%c-%zu", 'a' + i, k);
+            put_script(&p->beside[k], id, out);
+        }
     }
 }
 

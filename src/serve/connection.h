@@ -17,6 +17,7 @@ enum connection_state {
 
 struct serve_asked {
     unsigned int run;        /* of several: which */
+    uint64_t space;          /* whose memory, by its place in META.spaces; 0: the host's */
     uint64_t from_us, to_us; /* the stretch that is told finer; to_us 0: none */
     uint64_t newer;          /* than this version; 0: any */
 };

@@ -94,6 +94,7 @@ static void want_data(struct serving *s, struct connection *c, struct http_text 
     uint64_t run = 0;
 
     http_number(query, "run", &run);
+    http_number(query, "space", &a->space);
     http_number(query, "from", &a->from_us);
     http_number(query, "to", &a->to_us);
     http_number(query, "newer", &a->newer);

@@ -3,6 +3,7 @@
  *
  *     GET /TOKEN/                              the page
  *     GET /TOKEN/data?run=0&from=US&to=US      its data; a stretch of it finer
+ *     GET /TOKEN/data?space=N                  that of memory besides the host's
  *     GET /TOKEN/data?newer=VERSION            when there is newer data: it is being recorded
  */
 #ifndef SERVE_SERVE_H

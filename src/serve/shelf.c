@@ -5,7 +5,8 @@
 
 bool asked_is_same(const struct serve_asked *a, const struct serve_asked *b)
 {
-    return a->run == b->run && a->from_us == b->from_us && a->to_us == b->to_us;
+    return a->run == b->run && a->space == b->space && a->from_us == b->from_us &&
+           a->to_us == b->to_us;
 }
 
 const struct made *shelf_find(const struct shelf *s, const struct serve_asked *a)

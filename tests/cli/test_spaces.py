@@ -9,6 +9,7 @@ import subprocess
 
 import pagedata
 import pytest
+from serving import serving
 
 MIB = 1 << 20
 
@@ -103,6 +104,66 @@ def test_a_page_of_one_space_has_the_others_beside_it(ask, run, trace, tmp_path,
     for space in meta["spaces"]:
         curve = [row["heap_most"] for row in ask("curve", "--space", space["name"])["curve"]]
         assert space["hi"] == ([] if space["shown"] else curve) and max(curve) == space["peak"]
+
+
+@pytest.fixture
+def written(run, trace, tmp_path):
+    """written(*options) -> the page that is written of the trace"""
+
+    def call(*options):
+        out = tmp_path / "page.html"
+        done = run("report", trace, *options, "-f", "html", "-o", out)
+        assert done.returncode == 0, done.stderr
+        return out.read_text()
+
+    return call
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the page is bundled by Node.js")
+def test_a_page_has_the_data_of_every_space_and_each_says_what_the_report_says(ask, written):
+    html = written()
+    first = pagedata.Page(html, "a")
+    for place, space in enumerate(first.meta["spaces"]):
+        if space["shown"]:
+            continue
+        name = space["name"]
+        beside, alone = pagedata.Page(html, f"a-{place}"), pagedata.Page(written("--space", name), "a")
+        assert beside.meta["peak_heap"] == alone.meta["peak_heap"]
+        assert beside.meta["peak_heap"]["bytes"] == ask("peak", "--space", name)["facts"]["peak_heap"]
+        assert not beside.meta["sampled"] and sum(e.count for e in beside.entries) == space["allocations"]
+        assert sorted((e.birth, e.death, e.size) for e in beside.entries) == sorted(
+            (e.birth, e.death, e.size) for e in alone.entries)
+        assert beside.meta["sentence"] == alone.meta["sentence"] and beside.meta["findings"] == alone.meta["findings"]
+        # what the first has for all of them is in it once, and time is no device's
+        assert "series" not in beside.meta and "spaces" not in beside.meta
+        assert not any(beside.rows(part) for part in ("CPUS", "WAIT", "COPY"))
+    assert "tide-a-4" not in html and 'id="tide-a-1"' not in written("--space", "gpu:0")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the page is bundled by Node.js")
+def test_a_space_is_asked_for_over_http_when_it_is_looked_at(tidemark, trace, written):
+    html = written()
+    with serving(tidemark, trace) as server:
+        first = pagedata.Page(server.ask("data?run=0").body)
+        for place in range(1, len(first.meta["spaces"])):
+            assert server.ask(f"data?run=0&space={place}").body == pagedata.data_in(html, f"a-{place}")
+        answer = server.ask("data?run=0&space=9")
+        assert answer.status == 500 and b"no memory of that number" in answer.body
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the page is bundled by Node.js")
+def test_two_traces_have_their_spaces_in_one_page(run, trace, tmp_path):
+    out = tmp_path / "page.html"
+    assert run("diff", trace, trace, "-f", "html", "-o", out).returncode == 0
+    html = out.read_text()
+    for which in "ab":
+        assert pagedata.Page(html, f"{which}-1").meta["peak_heap"]["bytes"] == 11 * MIB
+
+
+def test_findings_of_a_device_say_nothing_of_time_or_of_what_is_resident(ask):
+    for space in ("gpu:0", "gpu:1", "gpu-host"):
+        kinds = {row["kind"] for row in ask("findings", "--space", space).get("findings", [])}
+        assert not kinds & {"resident", "fragments", "cpu", "waits", "starved", "copies"}
 
 
 def test_the_host_is_what_is_asked_about_unless_another_is_named(run, trace):

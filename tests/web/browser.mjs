@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { pack, page } from './pack.mjs';
+import { page } from './pack.mjs';
 import { recording } from './recording.mjs';
 import { PATIENCE_MS, start } from './start.mjs';
 
@@ -26,7 +26,7 @@ let made = 0;
 /** A page of recordings, as a path; `spoil` may change its text. */
 export function write(runs, spoil = (html) => html) {
     const path = join(folder, `page${made++}.html`);
-    writeFileSync(path, spoil(page(template(), ...runs.map((run) => pack(run.sections)))));
+    writeFileSync(path, spoil(page(template(), ...runs)));
     return path;
 }
 

@@ -46,12 +46,14 @@ export function pack(sections) {
     return deflateRawSync(blob, { level: 6 }).toString('base64');
 }
 
-/** A page: the template with the data of one or two runs. */
+/** A page: the template with the data of one or two runs; `beside`: of their other spaces, by place. */
 export function page(template, ...runs) {
-    const scripts = runs.map(
-        (base64, i) =>
-            `<script type="application/octet-stream" id="tide-${'ab'[i]}">${base64}</script>\n`,
-    );
+    const script = (id, run) =>
+        `<script type="application/octet-stream" id="tide-${id}">${pack(run.sections)}</script>\n`;
+    const scripts = runs.flatMap((run, i) => [
+        script('ab'[i], run),
+        ...Object.entries(run.beside ?? {}).map(([n, one]) => script(`${'ab'[i]}-${n}`, one)),
+    ]);
     const parts = template.split('<!--DATA-->');
     if (parts.length !== 2) throw new Error('the template has no place for data, or several');
     return parts[0] + scripts.join('') + parts[1];

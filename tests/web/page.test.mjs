@@ -374,7 +374,7 @@ test('memory of other spaces is said, has strips and stands side by side', async
     assert.deepEqual(await strips.evaluateAll((list) => list.map((c) => c.ariaLabel)), [
         'memory of cuda:0 over time, at most 3.0 MiB',
     ]);
-    assert.match(await tab.innerText('#notices'), /that of host\..*cuda:0 3\.0 MiB;/);
+    assert.match(await tab.innerText('#notices'), /that of host\..*cuda:0 3\.0 MiB\./);
     await set(tab, { view: 'run' });
     const said = await tab.innerText('#view-run .spaces');
     assert.match(said, /host \(shown here\)\s+1\.0 MiB at 1/);

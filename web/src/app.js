@@ -18,9 +18,12 @@ import { viewsOf } from './views.js';
 const REST_MS = 120;
 
 export class App {
-    /** @param {import('./model.js').Model} model @param base what it is compared with, or null */
-    constructor(model, base) {
-        this.base = base;
+    /**
+     * @param {import('./model.js').Model} model @param base what it is compared with, or null
+     * @param {import('./spaces.js').Spaces} spaces whose memory can be looked at
+     */
+    constructor(model, base, spaces) {
+        Object.assign(this, { base, spaces });
         this.take(model);
         this.state = this.readAddress();
     }
@@ -35,8 +38,9 @@ export class App {
         this.match = null;
     }
 
-    readAddress() {
-        return address.read(location.hash, this.model, this.names, this.measures);
+    readAddress(hash = location.hash) {
+        const state = address.read(hash, this.model, this.names, this.measures);
+        return { ...state, space: this.spaceShown };
     }
 
     start() {
@@ -48,12 +52,13 @@ export class App {
     }
 
     /** Other data of the same run in the place of what is shown; what is looked at stays. */
-    replace(model) {
+    replace(model, base = this.base) {
         const state = carry(this.state, this.model, model, this.isWhole());
         const scrolled = scrolls(byId('views'));
         this.timeline.close();
+        this.base = base;
         this.take(model);
-        Object.assign(this.state, state);
+        Object.assign(this.state, state, { space: this.spaceShown });
         if (!this.names.includes(this.state.view)) this.state.view = this.names[0];
         if (!this.measures.includes(this.state.measure))
             this.state.measure = this.measures[0] ?? '';
@@ -158,6 +163,7 @@ export class App {
         byId('all').onclick = () => this.setWindow(-1, this.model.cells - 1);
         byId('topeak').onclick = () => this.aroundPeak();
         byId('stack').hidden =
+            !this.model.ofHost ||
             this.model.series.filter((s) => s.of === 'process' && s.name === 'rss').length < 2;
         byId('stack').onclick = () => this.set({ stack: !this.state.stack });
         this.showKeys();
@@ -169,8 +175,8 @@ export class App {
     showKeys() {
         const { has } = this.model;
         const there = {
-            rss: this.model.seriesOf('run', 'rss'),
-            pss: this.model.seriesOf('run', 'pss'),
+            rss: this.model.ofHost && this.model.seriesOf('run', 'rss'),
+            pss: this.model.ofHost && this.model.seriesOf('run', 'pss'),
             heap: has.heap,
             mapped: has.maps,
             other: this.base,
@@ -180,6 +186,7 @@ export class App {
         };
         for (const [name, is] of Object.entries(there))
             document.querySelector(`.key.${name}`).hidden = !is;
+        put(document.querySelector('.key.heap'), this.model.ofHost ? 'heap' : this.model.spaceName);
     }
 
     switchTheme(to) {
@@ -203,6 +210,27 @@ export class App {
         else if (this.screenTheme) root.dataset.theme = this.screenTheme;
         else delete root.dataset.theme;
         this.redraw();
+    }
+
+    /** The space that is shown; '' for the one that the page begins with. */
+    get spaceShown() {
+        const { spaceName } = this.model;
+        return spaceName === this.spaces.first ? '' : spaceName;
+    }
+
+    /** Looks at another space of memory; one that is not there is left alone. */
+    async showSpace(name) {
+        this.wantedSpace = name;
+        if (name === this.model.spaceName) return;
+        try {
+            const found = await this.spaces.of(name);
+            if (this.wantedSpace !== name) return; // another one was chosen meanwhile
+            this.replace(found.model, found.base);
+            this.closer?.turn(found);
+        } catch (error) {
+            put(byId('closer'), `memory of ${name} cannot be shown: ${error.message}`);
+            this.filter.update(this.state);
+        }
     }
 
     /** Every change comes here; what it means is drawn once per frame. */
@@ -358,7 +386,7 @@ export class App {
      */
     stepBack() {
         const start = address.initial(this.model, this.names, this.measures);
-        const looked = ['view', 'measure', 'from', 'to', 'q', 'zoom', 'only', 'label'].some(
+        const looked = ['view', 'measure', 'from', 'to', 'q', 'zoom', 'only', 'label', 'space'].some(
             (key) => this.state[key] !== start[key],
         );
         document.body.classList.toggle('busy', looked);
@@ -389,9 +417,11 @@ export class App {
         this.written = text;
         history.replaceState(null, '', text);
     }
-    followAddress() {
-        if (location.hash === this.written) return;
-        this.state = this.readAddress();
+    async followAddress() {
+        const { hash } = location;
+        if (hash === this.written) return;
+        await this.showSpace(this.spaces.named(address.spaceIn(hash)));
+        this.state = this.readAddress(hash);
         this.applyFilter();
         this.timeline.draw();
         this.render();

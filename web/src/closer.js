@@ -11,7 +11,7 @@ const LEAST = 120e-6; // seconds: there is nothing finer
 const REST_MS = 300;
 
 /** One answer: the model, its version, and whether newer data will come. */
-export async function ask(address, signal) {
+export async function ask(address, signal, beside) {
     let answer;
     try {
         answer = await fetch(address, { signal, cache: 'no-store' });
@@ -22,7 +22,7 @@ export async function ask(address, signal) {
     if (!answer.ok) throw new Error((await answer.text()).replace(/\.$/, ''));
     const bytes = await answer.arrayBuffer();
     return {
-        model: new Model(await unpackBytes(() => bytes)),
+        model: new Model(await unpackBytes(() => bytes), beside),
         version: Number(answer.headers.get('Tidemark-Version')),
         live: answer.headers.get('Tidemark-Live') === '1',
     };
@@ -31,11 +31,21 @@ export async function ask(address, signal) {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class Closer {
-    /** @param {import('./app.js').App} app @param first what `ask` gave for the address */
-    constructor(app, address, first) {
-        Object.assign(this, { app, address, live: first.live, version: first.version });
+    /** @param {import('./app.js').App} app @param first an address, and what `ask` gave for it */
+    constructor(app, first) {
+        const { address, beside, live, version } = first;
+        Object.assign(this, { app, address, beside, live, version });
         this.whole = first.model;
         this.stretch = null; // what was asked for last
+        this.tell();
+        if (this.live) this.follow();
+        this.look();
+    }
+
+    /** Another space of memory is shown: what was asked for it is at an address of its own. */
+    turn({ model, address, beside }) {
+        this.stop?.abort();
+        Object.assign(this, { address, beside, whole: model, stretch: null });
         this.tell();
         if (this.live) this.follow();
         this.look();
@@ -87,7 +97,7 @@ export class Closer {
         const { signal } = (this.stop = new AbortController());
         this.tell('asking for finer data …');
         try {
-            this.show((await ask(this.wants, signal)).model);
+            this.show((await ask(this.wants, signal, this.beside)).model);
         } catch (error) {
             if (!signal.aborted) this.tell(`no finer data: ${error.message}`);
         }
@@ -97,14 +107,14 @@ export class Closer {
     async follow() {
         const { signal } = (this.stop = new AbortController());
         try {
-            for (let newer = this.stretch ? 0 : this.version; this.live; newer = this.version) {
-                const next = await ask(`${this.wants}&newer=${newer}`, signal);
+            for (let newer = this.stretch || this.beside ? 0 : this.version; this.live; newer = this.version) {
+                const next = await ask(`${this.wants}&newer=${newer}`, signal, this.beside);
                 while (this.app.timeline.dragging) await pause(REST_MS);
                 if (signal.aborted) return;
                 Object.assign(this, { live: next.live, version: next.version });
                 this.show(next.model);
                 if (!this.live && this.stretch)
-                    this.whole = (await ask(this.address, signal)).model;
+                    this.whole = (await ask(this.address, signal, this.beside)).model;
             }
         } catch (error) {
             if (signal.aborted) return;
@@ -116,6 +126,7 @@ export class Closer {
 
     show(model) {
         if (!model.finer) this.whole = model;
+        if (!model.finer) this.app.spaces.renew(model);
         this.app.replace(model);
         this.tell();
     }

@@ -1,5 +1,5 @@
-// filter - one process, rank, thread or label alone; the menu that offers them, and steps as
-// windows.
+// filter - one process, rank, thread or label alone; the menu that offers them, steps as windows, and
+// whose memory it is: the host's, or a device's.
 
 import { h, show } from './dom.js';
 import { time } from './format.js';
@@ -130,13 +130,28 @@ export class Filter {
             h('option', { value: '' }, 'Any label'),
             labels.slice(0, MOST).map((text) => h('option', { value: text }, text)),
         );
+        this.space = this.spaceMenu(app.spaces.names);
         this.step = this.steps.length > MOST ? this.stepField() : this.stepMenu();
         show(
             host,
+            app.spaces.names.length > 1 ? this.space : null,
             meta.processes.length > 1 || meta.threads.length > 1 ? this.who : null,
             labels.length ? this.label : null,
             this.steps.length ? this.step : null,
         );
+    }
+
+    spaceMenu(names) {
+        const select = h(
+            'select',
+            {
+                'aria-label': 'memory of',
+                title: 'whose memory is shown: the host’s, or that of a device or a pool',
+                onchange: () => this.app.showSpace(select.value),
+            },
+            names.map((name) => h('option', { value: name }, `Memory of ${name}`)),
+        );
+        return select;
     }
 
     stepMenu() {
@@ -172,6 +187,7 @@ export class Filter {
     update({ only, label }) {
         this.who.value = only;
         this.label.value = label;
+        this.space.value = this.app.model.spaceName;
         const { from, to } = this.app.state;
         const at = this.steps.findIndex(
             (s) => this.app.model.quietAt(s.start) === from && this.app.model.quietAt(s.end) === to,

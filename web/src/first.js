@@ -111,27 +111,35 @@ export function title(app) {
 }
 
 /** That there is memory besides what the page is of. */
-function spacesSaid({ spaces }) {
+function spacesSaid(app) {
+    const { spaces } = app.model.meta;
     const own = spaces.find((s) => s.shown);
     const others = spaces.filter((s) => !s.shown && s.peak != null);
     if (!own || !others.length) return null;
-    const list = others.map((s) => `${s.name} ${bytes(s.peak)}`).join(', ');
-    return `Memory here is that of ${own.name}. Peaks of other spaces, each for itself: ${list}; see “Run”.`;
+    const one = (s) => {
+        const said = `${s.name} ${bytes(s.peak)}`;
+        return app.spaces.names.includes(s.name)
+            ? h('button', { class: 'link', onclick: () => app.showSpace(s.name) }, said)
+            : said;
+    };
+    const list = others.flatMap((s, i) => (i ? [', ', one(s)] : [one(s)]));
+    return [`Memory here is that of ${own.name}. Peaks of other spaces, each for itself: `, ...list, '.'];
 }
 
 /** What the trace lacks, and who was recorded: never hidden. */
 export function notices(host, app) {
     const list = [
-        spacesSaid(app.model.meta),
         app.model.meta.health,
         app.model.meta.left_out,
         app.model.meta.asked && `Narrowed to: ${app.model.meta.asked}`,
     ]
         .flat()
         .filter((text) => typeof text === 'string' && text);
-    host.hidden = !list.length;
+    const spaces = spacesSaid(app);
+    host.hidden = !list.length && !spaces;
     show(
         host,
+        spaces ? h('p', {}, spaces) : null,
         list.map((text) => h('p', {}, text)),
     );
 }

@@ -12,6 +12,7 @@ import { Sites } from './sites.js';
  * Kinds of frames: the first six as in the data; the last is Python that is not the program's own.
  */
 export const KINDS = ['python', 'native', 'interpreter', 'kernel', 'smaller', 'unknown', 'library'];
+const HOST = 'host'; // its name among the spaces
 const PYTHON = 0;
 const LIBRARY = 6;
 const FOREIGN = /site-packages|dist-packages|\/lib\/python\d|^<(?!string|stdin|ipython)/;
@@ -39,9 +40,14 @@ const LEAST_META = {
 const secondsOf = (deltas) => running(Float64Array.from(deltas)).map((us) => us / 1e6);
 
 export class Model {
-    /** @param {Map<string, Uint8Array>} sections */
-    constructor(sections) {
+    /**
+     * @param {Map<string, Uint8Array>} sections
+     * @param beside of another space than the first: { first, place }, the model that has what is of
+     * both, and its place among the spaces
+     */
+    constructor(sections, beside = null) {
         this.meta = { ...jsonOf(sections.get('META')) };
+        if (beside) this.takeFrom(beside);
         // what is not known is null
         for (const [key, least] of Object.entries(LEAST_META)) this.meta[key] ??= least;
         this.fine = this.meta.fine ?? { hi: [], lo: [] };
@@ -59,6 +65,25 @@ export class Model {
         this.readLeaves(sections);
         this.readSource(jsonOf(sections.get('SRCE')) ?? []);
         this.readSeries();
+    }
+
+    takeFrom({ first, place }) {
+        const { series, spaces } = first.meta;
+        this.meta.series = series;
+        this.meta.spaces = spaces.map((s, i) => ({
+            ...s,
+            shown: i === place,
+            hi: s.shown ? first.fine.hi : s.hi,
+        }));
+    }
+
+    /** Whose memory this is. */
+    get spaceName() {
+        return this.meta.spaces.find((s) => s.shown)?.name ?? HOST;
+    }
+    /** What is resident, and who waits, is a matter of the host. */
+    get ofHost() {
+        return this.spaceName === HOST;
     }
 
     readGrid(grid) {

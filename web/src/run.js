@@ -210,7 +210,7 @@ function spacesOf({ meta }) {
         h(
             'p',
             { class: 'soft' },
-            'Peaks, each of its own moment; they are never added up. A page of another one: tidemark report --space NAME -f html.',
+            'Peaks, each of its own moment; they are never added up. Which one the page shows is chosen beside the search.',
         ),
         h('dl', { class: 'facts spaces' }, meta.spaces.map(one)),
     ];

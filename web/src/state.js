@@ -1,6 +1,6 @@
 // state - what is looked at, kept in the address so that a link brings it back.
 //
-// #view=…&measure=…&t=a-b&q=…&only=p2|t5&label=key=value&zoom=…&group=…&colour=…&invert=1&up=1&file=…&line=…
+// #view=…&measure=…&t=a-b&q=…&only=p2|t5&label=key=value&space=cuda:0&zoom=…&group=…&colour=…&invert=1&up=1&file=…&line=…
 // zoom is the number of a node, and so of this file only.
 
 const DEFAULTS = {
@@ -9,6 +9,7 @@ const DEFAULTS = {
     q: '',
     only: '',
     label: '',
+    space: '',
     zoom: 0,
     group: 'line',
     sort: '',
@@ -38,6 +39,9 @@ function readWindow(text, model) {
     const next = model.quiet.find((edge) => edge > from);
     return next === undefined ? { from: -1, to: last } : { from, to: next };
 }
+
+/** The space of memory that an address asks for; '' for the first. */
+export const spaceIn = (hash) => new URLSearchParams(hash.replace(/^#/, '')).get('space') ?? '';
 
 /** The state that an address asks for; what this page does not have is ignored. */
 export function read(hash, model, views, measures) {

@@ -26,8 +26,8 @@ export class Timeline {
     constructor(host, readout, app) {
         Object.assign(this, { host, readout, app, dragging: false });
         const { model } = app;
-        this.rss = model.seriesOf('run', 'rss');
-        this.pss = model.seriesOf('run', 'pss');
+        this.rss = model.ofHost ? model.seriesOf('run', 'rss') : undefined;
+        this.pss = model.ofHost ? model.seriesOf('run', 'pss') : undefined;
         this.io = ['read_chars', 'write_chars']
             .map((n) => model.seriesOf('run', n))
             .filter(Boolean);

@@ -21,7 +21,7 @@ export function viewsOf({ model, base, measures }) {
         { id: 'leaks', name: 'Leaks', View: Leaks, when: model.has.heap },
         { id: 'tensors', name: 'Tensors', View: Tensors, when: hasTensors(model) },
         { id: 'processes', name: 'Processes', View: Processes, when: true },
-        { id: 'resident', name: 'RSS explained', View: Resident, when: explains(model) },
+        { id: 'resident', name: 'RSS explained', View: Resident, when: model.ofHost && explains(model) },
         { id: 'run', name: 'Run', View: Run, when: true },
     ].filter((view) => view.when);
 }
