@@ -176,17 +176,13 @@ static void defer(struct pools *p, const struct threads_thread *t, const struct 
         add_work(p, w);
 }
 
-/* Blocks that are known one by one; of stacks with a line nothing is asked. */
-static void take_block(struct pools *p, const struct trace_event *ev)
+/* Blocks that are known one by one, and mappings; of stacks with a line nothing is asked. */
+static void take_born(struct pools *p, const struct threads_thread *t, const struct trace_event *ev)
 {
-    const struct threads_thread *t = threads_find(p->threads, ev->alloc.thread);
     uint64_t stack = ev->alloc.stack;
     size_t block;
 
-    if (!t)
-        return;
-    pool_blocks_freed(&p->blocks, t->process, ev); /* also what another takes the place of */
-    if (ev->kind == TRACE_FREE || !stack || stack > p->blame->frames->stack_count)
+    if (!stack || stack > p->blame->frames->stack_count)
         return;
     if (pool_owner_has_line(p, stack) && !blame_is_foreign(p->blame, stack))
         return;
@@ -199,6 +195,31 @@ static void take_block(struct pools *p, const struct trace_event *ev)
                                        .place = t->place,
                                        .block = block + 1,
                                        .stack = (uint32_t)stack});
+}
+
+static void take_block(struct pools *p, const struct trace_event *ev)
+{
+    const struct threads_thread *t = threads_find(p->threads, ev->alloc.thread);
+
+    if (!t)
+        return;
+    pool_blocks_freed(&p->blocks, t->process, ev); /* also what another takes the place of */
+    if (ev->kind == TRACE_ALLOC)
+        take_born(p, t, ev);
+}
+
+/* How much of a mapping is there when is the heap's to say: a mapping only tells whose its stack's are. */
+static void take_mapping(struct pools *p, const struct trace_event *ev)
+{
+    const struct threads_thread *t = threads_find(p->threads, ev->mmap.thread);
+    struct trace_event born = {.kind = TRACE_ALLOC, .time_ns = ev->time_ns, .present = 4};
+
+    born.alloc.thread = ev->mmap.thread;
+    born.alloc.address = ev->mmap.address;
+    born.alloc.bytes = ev->mmap.bytes;
+    born.alloc.stack = ev->mmap.stack;
+    if (t)
+        take_born(p, t, &born);
 }
 
 bool pools_may_own(const struct pools *p, uint64_t stack)
@@ -249,6 +270,8 @@ void pools_take(void *pools, const struct trace_event *ev)
 
     if (ev->kind == TRACE_ALLOC || ev->kind == TRACE_FREE)
         take_block(p, ev);
+    if (ev->kind == TRACE_MMAP)
+        take_mapping(p, ev);
     if (ev->kind == TRACE_PROCESS)
         add_work(p, (struct pool_work){.time_ns = ev->time_ns, .child = ev->process.process});
     if (ev->kind != TRACE_CPU && ev->kind != TRACE_WAIT && ev->kind != TRACE_COPY)

@@ -20,6 +20,7 @@
 #define TUPLE_ITEMS 24
 #define LIST_ITEMS 24 /* points to them */
 #define CELL_CONTENT 16
+#define STATE_BEFORE 5 /* a coroutine's frame: 3 flags, this byte, 4 of padding */
 #define PARTIAL_ARGUMENTS 24
 #define METHOD_SELF 24
 #define FUTURE_CALLBACK 24 /* the first one, and a list of (callback, context) */
@@ -217,13 +218,25 @@ static uintptr_t through(const struct reader *r, uintptr_t object)
     return inner && is_coroutine(r, inner) ? inner : 0;
 }
 
+/* What is left in a coroutine that has ended looks like a frame; its state, a byte ahead of it,
+ * says that it is none: below 0 it waits. Before 3.11 an ended one points to no frame.
+ */
+static bool has_ended(const struct reader *r, uintptr_t coroutine)
+{
+    int8_t state = 0;
+
+    return r->shape->frame_is_inside &&
+           (!py_read(r->memory, coroutine + r->shape->coroutine_frame - STATE_BEFORE, &state, 1) ||
+            state >= 0);
+}
+
 static void read_frames(const struct reader *r, uintptr_t coroutine, struct py_task *t)
 {
     uintptr_t awaited = 0, frame;
     struct py_link k;
 
     t->count = 0;
-    while (coroutine && t->count < PY_TASK_FRAMES) {
+    while (coroutine && t->count < PY_TASK_FRAMES && !has_ended(r, coroutine)) {
         frame = coroutine + r->shape->coroutine_frame;
         frame = r->shape->frame_is_inside ? frame : word(r, frame);
         if (!frame || !py_link_read(r->layout, r->memory, frame, &k))

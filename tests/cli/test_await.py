@@ -126,3 +126,21 @@ def test_who_awaits_several_leaves_the_time_to_them(polled, python):
     whole = sum(waits.values())
     assert waits["timed"] > whole * 0.4 and waits["nap"] > whole * 0.15, waits
     assert sum(waits.get(line, 0) for line in ("wait", "gather", "group", "loop")) < whole / 10, waits
+
+
+ENDED = """\
+import asyncio
+async def early():
+    await asyncio.sleep(0.05)  # early
+async def main():
+    kept = [asyncio.create_task(early()) for _ in range(5)]
+    await asyncio.gather(*kept)
+    await asyncio.sleep(1)  # late
+asyncio.run(main())  # loop
+"""
+
+
+@pytest.mark.parametrize("python", read_pythons(), ids=name_of)
+def test_tasks_that_have_ended_and_are_kept_wait_no_more(polled, python):
+    waits = polled(python, ENDED)
+    assert waits["late"] > sum(waits.values()) * 0.8, waits

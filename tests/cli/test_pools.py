@@ -188,3 +188,30 @@ def test_exact_memory_of_child_processes_is_that_of_the_line_that_waits_for_them
         """, sys.executable, how, how=("--exact",))
     assert rows[5]["allocated"] > 64 * MIB
     assert rows.get("(installed packages)", {"allocated": 0})["allocated"] < 8 * MIB
+
+
+@pytest.mark.parametrize("how", [(), ("--exact",)], ids=["sampled", "exact"])
+def test_what_child_processes_map_is_that_of_the_line_that_started_them_or_waits(lines, package, tmp_path, how):
+    """Also what they map while they import, as OpenBLAS does in the workers of joblib."""
+    (tmp_path / "lib" / "python3.11" / "site-packages" / "maps.py").write_text(textwrap.dedent("""\
+        import mmap, time
+        held = mmap.mmap(-1, 32 << 20)
+        for at in range(0, len(held), 4096):
+            held[at] = 1
+        def rest(seconds):
+            time.sleep(seconds)
+        """))
+    rows = lines("""\
+        import multiprocessing, tasks
+        def resting():
+            import maps
+            return maps.rest
+        if __name__ == "__main__":
+            rest = resting()
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                pool.map(rest, [0.5])
+        """, sys.executable, how=how)
+    theirs = sum(rows.get(n, {}).get("mapped_at_peak") or 0 for n in (7, 8))
+    assert theirs == 32 * MIB
+    assert rows.get("(installed packages)", {"at_peak": 0})["at_peak"] < 3 * MIB
+    assert rows.get("(the standard library)", {"at_peak": 0})["at_peak"] < 3 * MIB
