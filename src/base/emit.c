@@ -62,22 +62,44 @@ static void put_code(FILE *out, uint32_t point)
         fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (point >> 10), 0xdc00 + (point & 0x3ff));
 }
 
+/* How many bytes stand for themselves: most texts are nothing else. */
+static size_t plain_bytes(const char *text)
+{
+    size_t n = 0;
+
+    while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+        n++;
+    return n;
+}
+
+/* One character that does not; returns its length in bytes. */
+static size_t put_character(FILE *out, const char *text)
+{
+    uint32_t point;
+    int length = utf8_sequence(text, &point);
+
+    if (length == 0)
+        fputs("\xef\xbf\xbd", out);
+    else if (point == '"' || point == '\\')
+        fprintf(out, "\\%c", (char)point);
+    else if (!utf8_is_plain(point))
+        put_code(out, point);
+    else
+        fwrite(text, 1, (size_t)length, out);
+    return length ? (size_t)length : 1;
+}
+
 static void put_string(FILE *out, const char *text)
 {
     fputc('"', out);
     while (*text) {
-        uint32_t point;
-        int length = utf8_sequence(text, &point);
+        size_t plain = plain_bytes(text);
 
-        if (length == 0)
-            fputs("\xef\xbf\xbd", out);
-        else if (point == '"' || point == '\\')
-            fprintf(out, "\\%c", (char)point);
-        else if (!utf8_is_plain(point))
-            put_code(out, point);
+        if (plain)
+            fwrite(text, 1, plain, out);
         else
-            fwrite(text, 1, (size_t)length, out);
-        text += length ? length : 1;
+            plain = put_character(out, text);
+        text += plain;
     }
     fputc('"', out);
 }

@@ -43,6 +43,8 @@ bool utf8_is_plain(uint32_t point)
         {0xe0000, 0xe0fff}, /* formats, tags */
     };
 
+    if (point >= ' ' && point < 0x7f) /* nearly all */
+        return true;
     for (int i = 0; i < COUNT(hidden); i++)
         if (point >= hidden[i].first && point <= hidden[i].last)
             return false;
