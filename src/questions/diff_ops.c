@@ -148,8 +148,7 @@ static int check(const struct op_side *s, const char *which, struct err *err)
                               which);
 }
 
-/* Which are the same. */
-static void match(struct op_pairs *p, const struct op_side sides[2], struct arena *a)
+void op_sides_match(struct op_pairs *p, const struct op_side sides[2], struct arena *a)
 {
     const struct align_sized x = {sides[0].names, sides[0].sizes, sides[0].count};
     const struct align_sized y = {sides[1].names, sides[1].sizes, sides[1].count};
@@ -176,7 +175,7 @@ static int compare(struct op_side sides[2], uint64_t rows, struct answer *a, str
     put_fact(a, t, "allocated", sides[0].allocated, sides[1].allocated);
     put_where(a, t, "tensors_peak_at_a", &sides[0]);
     put_where(a, t, "tensors_peak_at_b", &sides[1]);
-    match(&pairs, sides, a->arena);
+    op_sides_match(&pairs, sides, a->arena);
     diff_ops_peak(a, sides, &pairs, rows);
     diff_ops_rows(a, sides, &pairs, rows);
     return 0;

@@ -94,6 +94,33 @@ static void pair_stacks(struct groups *g, const struct op_side sides[2], const s
     }
 }
 
+/* Those of what is held that are older than the stretch, as a side of its own. */
+static struct op_side older(const struct op_side *s, struct arena *a)
+{
+    struct op_side o = {.list = arena_alloc(a, (s->held_count + 1) * sizeof(struct tensor *)),
+                        .names = arena_alloc(a, (s->held_count + 1) * sizeof(*o.names)),
+                        .sizes = arena_alloc(a, (s->held_count + 1) * sizeof(*o.sizes))};
+
+    for (size_t i = 0; i < s->held_count; i++) {
+        if (s->held[i]->born_ns >= s->of->from_ns)
+            continue;
+        o.list[o.count] = s->held[i];
+        o.names[o.count] = op_side_name(s->held[i]->from);
+        o.sizes[o.count++] = s->held[i]->bytes;
+    }
+    return o;
+}
+
+static void pair_all(struct groups *g, const struct op_side sides[2], const struct op_pairs *p)
+{
+    const struct op_side before[2] = {older(&sides[0], g->arena), older(&sides[1], g->arena)};
+    struct op_pairs of_older;
+
+    op_sides_match(&of_older, before, g->arena);
+    pair_stacks(g, sides, p);
+    pair_stacks(g, before, &of_older);
+}
+
 static struct group *group_of_line(struct groups *g, const struct op_stack *o)
 {
     const char *line = table_frame_text(g->arena, op_stack_site(o));
@@ -195,7 +222,7 @@ static void put_lines(struct answer *a, const struct op_side sides[2], const str
     struct groups g = {.arena = a->arena};
 
     if (sides[0].recorded != sides[1].recorded)
-        pair_stacks(&g, sides, pairs);
+        pair_all(&g, sides, pairs);
     take_side(&g, &sides[1], 1);
     take_side(&g, &sides[0], 0);
     memory_sort(g.list, g.count, sizeof(*g.list), by_distance);

@@ -28,6 +28,8 @@ struct op_pairs { /* by place in the list of the first side, see align_sized */
 
 /* What an operator is matched by: its name, its phase and its modules. */
 uint64_t op_side_name(const struct op_stack *o);
+/* Which of their lists are the same; in the arena. */
+void op_sides_match(struct op_pairs *p, const struct op_side sides[2], struct arena *a);
 
 /* What is held at the peaks, by kind, and by operator and line. */
 void diff_ops_peak(struct answer *a, const struct op_side sides[2], const struct op_pairs *pairs,

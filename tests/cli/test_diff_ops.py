@@ -184,6 +184,16 @@ def test_two_steps_of_one_trace_differ_by_what_one_did_more(compared, run, tmp_p
     assert compared([STEPS], "--step", "2", "--step", "3")["ops"] == []
 
 
+def test_what_is_older_than_the_step_is_the_same_on_lines_that_have_moved(compared):
+    """A line more at the top of the program: its parameters are made and held as before."""
+    def program(down, size):
+        return f"w=build/empty/50000@{5 + down} v=other/rand/40000@{6 + down} " + " ".join(
+            f"h=other/mm/{size}@{11 + down} y=other/relu/9000@{12 + down} -h -y |" for _ in range(4))
+
+    row, = compared([program(0, 20000), program(1, 26000)], "--step", "3")["at_peak_ops"]
+    assert (row["op"], row["bytes_a"], row["bytes_b"]) == ("mm", 20000, 26000) and "train.py:12" in row["line"]
+
+
 # ---- several processes ----
 
 def test_ranks_are_compared_each_with_itself_whichever_began_first(compared):
