@@ -117,6 +117,17 @@ static int match(struct request *q, const char *asked, struct err *err)
     return find_question(q, asked, err);
 }
 
+/* What is about all lives of a stretch has no moment to choose. */
+static int check_at(const struct request *q, struct err *err)
+{
+    if (!narrow.at || !q->question || !q->question->of_lives || q->question->of_moment)
+        return 0;
+    return err_code(err, EXIT_USAGE,
+                    "%s is about a stretch of time, not about a moment: instead of --at, give "
+                    "--step, or --from and --to",
+                    q->question->name);
+}
+
 static int parse(struct request *q, const struct option *options, int argc, char **argv,
                  struct err *err)
 {
@@ -135,7 +146,7 @@ static int parse(struct request *q, const struct option *options, int argc, char
     if (q->format->missing && q->format->missing())
         return err_set(err, "the format %s cannot be written: %s", q->format->name,
                        q->format->missing());
-    return match(q, operands == 2 ? argv[2] : NULL, err);
+    return match(q, operands == 2 ? argv[2] : NULL, err) || check_at(q, err) ? -1 : 0;
 }
 
 /* ---- the answer ---- */

@@ -1,8 +1,10 @@
 /* align - see align.h. A path through the table of both is found from its two ends at once; where they
- * meet it is cut in two, and each half is found in the same way.
+ * meet it is cut in two, and each half is found in the same way. What only one of them has is left out before:
+ * it takes no time, and is no difference to look for.
  */
 #include "model/align.h"
 
+#include "base/intmap.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -107,10 +109,42 @@ static void solve(struct aligning *g, struct part p)
     }
 }
 
-bool align(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count, size_t *partner)
+/* ---- what can be matched at all ---- */
+
+struct kept { /* of a sequence: what the other one has as well */
+    uint64_t *keys;
+    size_t *places, count;
+};
+
+static struct kept keep(const uint64_t *list, size_t count, const uint64_t *other,
+                        size_t other_count)
 {
-    size_t half = (a_count + b_count + 1) / 2;
-    struct aligning g = {a, b, partner, NULL, NULL, (int64_t)half, true};
+    struct kept k = {.keys = memory_resize(NULL, (count + 1) * sizeof(*k.keys)),
+                     .places = memory_resize(NULL, (count + 1) * sizeof(*k.places))};
+    struct intmap there = {0};
+    uint64_t value;
+
+    for (size_t i = 0; i < other_count; i++)
+        intmap_put(&there, other[i], 1);
+    for (size_t i = 0; i < count; i++)
+        if (intmap_get(&there, list[i], &value)) {
+            k.keys[k.count] = list[i];
+            k.places[k.count++] = i;
+        }
+    intmap_free(&there);
+    return k;
+}
+
+static void kept_free(struct kept *k)
+{
+    free(k->keys);
+    free(k->places);
+}
+
+static bool align_kept(const struct kept *a, const struct kept *b, size_t *partner)
+{
+    size_t half = (a->count + b->count + 1) / 2;
+    struct aligning g = {a->keys, b->keys, partner, NULL, NULL, (int64_t)half, true};
     int64_t *room;
 
     if (g.most > ALIGN_DIFFERENCES_MOST / 2)
@@ -118,9 +152,26 @@ bool align(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count,
     room = memory_zeroed((size_t)(4 * g.most + 8) * sizeof(*room));
     g.forward = room + g.most + 1;
     g.backward = g.forward + 2 * g.most + 3;
-    for (size_t i = 0; i < a_count; i++)
+    for (size_t i = 0; i < a->count; i++)
         partner[i] = ALIGN_NONE;
-    solve(&g, (struct part){0, a_count, 0, b_count});
+    solve(&g, (struct part){0, a->count, 0, b->count});
     free(room);
     return g.whole;
+}
+
+bool align(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count, size_t *partner)
+{
+    struct kept x = keep(a, a_count, b, b_count), y = keep(b, b_count, a, a_count);
+    size_t *of_kept = memory_resize(NULL, (x.count + 1) * sizeof(*of_kept));
+    bool whole = align_kept(&x, &y, of_kept);
+
+    for (size_t i = 0; i < a_count; i++)
+        partner[i] = ALIGN_NONE;
+    for (size_t i = 0; i < x.count; i++)
+        if (of_kept[i] != ALIGN_NONE)
+            partner[x.places[i]] = y.places[of_kept[i]];
+    free(of_kept);
+    kept_free(&x);
+    kept_free(&y);
+    return whole;
 }

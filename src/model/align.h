@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define ALIGN_NONE SIZE_MAX
-#define ALIGN_DIFFERENCES_MOST 8192u /* of one part; where there are more, it is left unmatched */
+#define ALIGN_DIFFERENCES_MOST 8192u /* of one part, but for what only one side has */
 
 /* partner[i]: the place in b that a[i] is matched with, or ALIGN_NONE. False: somewhere there are too
  * many differences to look further, so that less is matched than could be.

@@ -13,6 +13,7 @@
     (  )                         from here on all accesses are told; no longer
     @NAME  *NAME  /NAME          it is watched; it has changed; it is watched no longer
     ^NAME                        its sixth byte is written to, while it is watched
+    #NUMBER                      what follows is of the process of this rank, which begins when it is first named
 
 Births, deaths and marks are a millisecond apart. Their stacks are those that PyTorch has.
 """
@@ -51,6 +52,7 @@ class Maker:
         self.numbers = {"string": {}, "module": {}, "frame": {}, "stack": {}}
         self.live, self.address, self.steps, self.context, self.contexts = {}, 0x7f0000000000, 0, 0, 0
         self.sizes, self.ops, self.regions = {}, [], 0
+        self.process, self.ranks = 1, {}  # its thread has the same number
 
     def number(self, kind, key, define):
         known = self.numbers[kind]
@@ -110,7 +112,7 @@ class Maker:
         self.address += 1 << 32
         self.live.setdefault(name, []).append(self.address)
         self.sizes[name] = size
-        self.event(tm.ALLOC, 1, self.address, size, stack, 0, 0, self.context)
+        self.event(tm.ALLOC, self.process, self.address, size, stack, 0, 0, self.context)
 
     def tell(self, word):
         name, said = word.split("=")
@@ -147,9 +149,19 @@ class Maker:
         else:
             self.use(word[1:], 1 if word.startswith("<") else 2)
 
+    def switch(self, rank):
+        if rank not in self.ranks:
+            self.process = self.ranks[rank] = len(self.ranks) + 2
+            self.definitions.append(tm.record(tm.FACT, 2, self.process, self.text("rank"), tail=rank.encode()))
+            self.event(tm.PROCESS, self.process, 0, 99 + self.process, 7, 2, self.text("python"))
+            self.event(tm.THREAD, self.process, self.process, 99 + self.process, self.text("python"))
+        self.process = self.ranks[rank]
+
     def take(self, word):
-        if word.startswith("-"):
-            self.event(tm.FREE, 1, self.live[word[1:]].pop(), 0, 9)
+        if word.startswith("#"):
+            self.switch(word[1:])
+        elif word.startswith("-"):
+            self.event(tm.FREE, self.process, self.live[word[1:]].pop(), 0, 9)
         elif word.startswith("~"):
             self.tell(word[1:])
         elif word.startswith("{"):

@@ -302,6 +302,14 @@ def test_a_comparison_that_cannot_be_says_why(run, tmp_path, words, says):
     assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("question", ["ops", "what-if", "inefficient"])
+def test_a_question_about_a_stretch_refuses_a_moment(run, tmp_path, question):
+    path = tensormaker.make(tmp_path / "life.tide", LIFE)
+    done = run("report", path, question, "--at", "end")
+    assert done.returncode == 2 and "instead of --at, give --step" in done.stderr and done.stderr.count("\n") == 1
+    assert run("report", path, question).returncode == run("report", path, "decompose", "--at", "end").returncode == 0
+
+
 def test_traces_without_tensors_are_not_compared_by_operator(run, build, tmp_path):
     path = tmp_path / "plain.tide"
     subprocess.run([build / "tests" / "unit" / "make_heap_trace", "exact", path], check=True)

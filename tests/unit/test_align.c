@@ -64,8 +64,8 @@ static void too_many_differences_are_said(void)
     size_t *partner = calloc(count, sizeof(*partner));
 
     for (size_t i = 0; i < count; i++) {
-        a[i] = i < 100 ? 7 : 2 * i;
-        b[i] = i < 100 ? 7 : 2 * i + 1;
+        a[i] = i < 100 ? 7 : 1000 + i; /* both have the same, the other way round */
+        b[i] = i < 100 ? 7 : 1000 + count + 99 - i;
     }
     CHECK(!align(a, count, b, count, partner));
     for (size_t i = 0; i < count; i++)
@@ -76,11 +76,32 @@ static void too_many_differences_are_said(void)
     free(partner);
 }
 
+static void what_only_one_side_has_is_no_difference_too_many(void)
+{
+    size_t count = 3 * ALIGN_DIFFERENCES_MOST, matches = 0;
+    uint64_t *a = calloc(count, sizeof(*a)), *b = calloc(count, sizeof(*b));
+    size_t *partner = calloc(count, sizeof(*partner));
+
+    for (size_t i = 0; i < count; i++) {
+        a[i] = i % 100 ? 2 * i + 2 : 1;
+        b[i] = i % 100 ? 2 * i + 3 : 1;
+    }
+    CHECK(align(a, count, b, count, partner));
+    for (size_t i = 0; i < count; i++)
+        matches += partner[i] == (i % 100 ? ALIGN_NONE : i);
+    CHECK_EQ(matches, count);
+    free(a);
+    free(b);
+    free(partner);
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
         {"as many are matched as can be", as_many_are_matched_as_can_be},
         {"too many differences are said", too_many_differences_are_said},
+        {"what only one side has is no difference too many",
+         what_only_one_side_has_is_no_difference_too_many},
     };
 
     return check_run(tests, sizeof(tests) / sizeof(tests[0]));
