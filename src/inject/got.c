@@ -7,14 +7,13 @@
  */
 #include "inject/got.h"
 
-#include "inject/copies.h"
 #include "inject/device_files.h"
 #include "inject/elf.h"
+#include "inject/extra_hooks.h"
 #include "inject/guard.h"
 #include "inject/guard_calls.h"
 #include "inject/namespaces.h"
 #include "inject/objects.h"
-#include "inject/operators.h"
 #include "inject/outside.h"
 #include "inject/real.h"
 #include "inject/relocate.h"
@@ -111,9 +110,7 @@ static const struct got_hook hooks[] = {
 };
 #undef HOOK
 #undef LIBC
-_Static_assert(HOOKS <= SPACE_HOOKS_MOST &&
-                   COPIES_HOOKS + OPERATORS + DEVICES_HOOKS + GUARD_CALLS_MOST < SPACE_HOOKS_MOST,
-               "a namespace has room for all");
+_Static_assert(HOOKS <= SPACE_HOOKS_MOST, "a namespace has room for all");
 
 /* Not the loader's own answer but ours, as it would be had we been there first. */
 static OUTLINE void *look_up_ours(void *handle, const char *name)
@@ -166,10 +163,7 @@ static struct objects {
     size_t count;
 } noted, seen;
 static struct space space;
-/* Copies, the operators of an allocator, devices, calls that write into guarded memory, and dlsym for what is loaded later. */
-static struct got_hook
-    copying_hooks[COPIES_HOOKS + OPERATORS + DEVICES_HOOKS + GUARD_CALLS_MOST + 1];
-static struct space copying; /* what else is of interest in the first */
+static struct space copying; /* what else is of interest in the first: see extra_hooks.h */
 /* 1 + process.forks while a thread looks: what a child inherits says nothing of its own threads. */
 static _Atomic uint32_t looking;
 static _Atomic bool more, expected, unloaded, taken_over, elsewhere, anew;
@@ -281,7 +275,10 @@ static bool begin_looking(void)
     return before != here && atomic_compare_exchange_strong(&looking, &before, here);
 }
 
-static bool find_more(void);
+static bool find_more(void)
+{
+    return extra_hooks_find(&copying, (uintptr_t)look_up);
+}
 
 static void look(void)
 {
@@ -313,38 +310,6 @@ static int find_all(struct dl_phdr_info *info, size_t size, void *context)
     }
     outside_guard(&real);
     return 1;
-}
-
-static void also(const struct got_hook *hook, uintptr_t function)
-{
-    if (!function)
-        return;
-    copying_hooks[copying.count] = *hook;
-    copying.reals[copying.count++] = function;
-}
-
-/* What is of interest besides `hooks` in the first namespace; false: nothing is. */
-static bool find_more(void)
-{
-    bool copies = copies_start(), operators = operators_start();
-    struct got_hook hook;
-    uintptr_t function;
-
-    copying.count = 0;
-    copying.hooks = copying_hooks;
-    for (size_t i = 0; copies && i < COPIES_HOOKS; i++)
-        also(&copies_hooks[i], copies_real(i));
-    for (size_t i = 0; operators && i < OPERATORS; i++)
-        also(&operators_hooks[i], operators_real(i));
-    devices_came();
-    for (size_t i = 0; devices_hook(i, &hook, &function); i++)
-        also(&hook, function);
-    for (size_t i = 0; guard_calls_hook(i, &hook, &function); i++)
-        also(&hook, function);
-    if (copying.count)
-        also(&(struct got_hook){.name = "dlsym", .ours = (uintptr_t)look_up},
-             (uintptr_t)real.dlsym);
-    return copying.count;
 }
 
 void got_take_over(void)

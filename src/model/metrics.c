@@ -1,4 +1,4 @@
-/* metrics - everything here is read off the table of metrics in trace/format.h. */
+/* metrics - everything here is read off the table of metrics in trace/metric_list.h. */
 #include "model/metrics.h"
 #include "base/count.h"
 

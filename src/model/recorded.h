@@ -115,5 +115,7 @@ const struct run *recorded_whole(const struct recorded *r);
 void recorded_take_again(struct recorded *r, recorded_take *take, void *context, uint64_t until_ns);
 /* One pass for all who want it; none where nobody does. */
 void recorded_read_again(struct recorded *r);
+/* What either pass is: all records up to a time, without frees that were taken back. */
+void recorded_pass(struct recorded *r, uint64_t until_ns, recorded_take *take, void *context);
 
 #endif

@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import re
 
 import pytest
 
@@ -49,3 +50,27 @@ def test_what_only_linux_has_is_named_behind_the_door_alone(layers, line):
     assert list(layers.check_system("platform/platform.h", line))
     assert not list(layers.check_system("platform/linux_self.c", line))
     assert not list(layers.check_system("watch/watch.c", f"/* {line} */"))
+
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+FOLDERS = sorted(path.name for path in (ROOT / "src").iterdir() if path.is_dir())
+
+
+def folders_allowed(layers, folder):
+    """What the rows of a whole folder or of single files in it allow, as folders"""
+    rows = [allowed for prefix, allowed in layers.MAY_INCLUDE if prefix.split("/")[0] == folder]
+    return {header.split("/")[0] for row in rows for header in row} - {folder}
+
+
+def folders_described(folder):
+    cell = re.search(rf"^\| {folder} \| (.*) \|$", ARCHITECTURE, re.M).group(1).split("never")[0]
+    named = {word for word in re.findall(r"\w+", cell) if word in FOLDERS}
+    if cell.startswith("all but"):
+        named = set(FOLDERS) - {word for word in re.findall(r"\w+", cell.split(";")[0]) if word in FOLDERS}
+    return named - {folder}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_architecture_names_each_folder_and_says_what_is_checked(layers, folder):
+    assert len(re.findall(rf"^    src/{folder}/ +\S", ARCHITECTURE, re.M)) == 1
+    assert folders_described(folder) == folders_allowed(layers, folder)
