@@ -3,6 +3,7 @@
 
 #include "inject/buffer.h"
 #include "inject/context.h"
+#include "inject/device_watch.h"
 #include "inject/faults.h"
 #include "inject/got.h"
 #include "inject/guard_calls.h"
@@ -38,7 +39,7 @@ static uint64_t value_of(const struct told *w, struct thread *t, struct caller c
                                     : unwind_stack(t, c.pc, c.sp, c.fp);
     uint64_t most = (1ull << LENGTH_MOST) - 1;
 
-    if (w->kind == WATCHED_WRITTEN)
+    if (w->kind == WATCHED_WRITTEN || w->kind == WATCHED_COMMAND)
         return (w->number < most ? w->number : most) << LENGTH_SHIFT | stack << 4 | w->kind;
     return (w->kind == WATCHED_CHANGED ? stack : w->number) << 4 | w->kind;
 }
@@ -77,6 +78,18 @@ static void tell(void *context, enum watched_kind kind, uint64_t number, const s
                               .stacked = kind == WATCHED_CHANGED};
 
     put(&told, *(const struct caller *)context);
+}
+
+void watching_tell(enum watched_kind kind, uint64_t number, uintptr_t address, const char *text,
+                   struct caller c)
+{
+    const struct told told = {.kind = kind,
+                              .number = number,
+                              .address = address,
+                              .text = text,
+                              .stacked = kind == WATCHED_COMMAND};
+
+    put(&told, c);
 }
 
 /* ---- writes ---- */
@@ -140,7 +153,14 @@ void watching_begin(const void *block, size_t bytes, const char *name, unsigned 
                     struct caller c)
 {
     int kept = errno;
-    bool guarded = !(how & TIDEMARK_WATCH_LOOKS) && process_recorded();
+    bool guarded;
+
+    if (how & TIDEMARK_WATCH_OPENCL) {
+        device_watch_begin((uintptr_t)block, name, c);
+        errno = kept;
+        return;
+    }
+    guarded = !(how & TIDEMARK_WATCH_LOOKS) && process_recorded();
 
     if (guarded) {
         start();
@@ -156,7 +176,8 @@ void watching_end(const void *block, struct caller c)
     int kept = errno;
 
     watching_look(c);
-    watched_remove(block, tell, &c);
+    if (!device_watch_end((uintptr_t)block, c))
+        watched_remove(block, tell, &c);
     errno = kept;
 }
 
@@ -177,6 +198,7 @@ void watching_freed_now(const void *block, size_t bytes, struct caller c)
 
 void watching_leave(void)
 {
+    device_watch_leave();
     if (!atomic_load(&started))
         return;
     guard_end_all();
