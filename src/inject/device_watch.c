@@ -9,7 +9,7 @@
 #include "inject/lookup.h"
 #include "inject/process.h"
 #include "inject/sys.h"
-#include "inject/watching.h"
+#include "inject/watch_tell.h"
 
 #include <errno.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static bool end(uint64_t object, enum watched_kind kind, struct caller c)
     if (!s || !atomic_compare_exchange_strong(&s->object, &object, 0))
         return false;
     atomic_fetch_sub(&count, 1);
-    watching_tell(kind, s->bytes, object, NULL, c);
+    watch_tell(kind, s->bytes, object, NULL, c);
     return true;
 }
 
@@ -152,15 +152,15 @@ void device_watch_begin(uint64_t object, const char *name, struct caller c)
     device_watch_end(object, c);
     s = bytes ? take_free() : NULL;
     if (!s) {
-        watching_tell(bytes ? WATCHED_NO_SLOT : WATCHED_UNKNOWN, bytes, object, name, c);
+        watch_tell(bytes ? WATCHED_NO_SLOT : WATCHED_UNKNOWN, bytes, object, name, c);
         return;
     }
     s->root = get(&roots, object);
     s->bytes = bytes;
     atomic_store(&s->last, 0);
     atomic_store(&s->queue, 0);
-    watching_tell(WATCHED_BEGAN, bytes, object, name, c);
-    watching_tell(WATCHED_LOOKED, WATCHED_ON_DEVICE, object, NULL, c);
+    watch_tell(WATCHED_BEGAN, bytes, object, name, c);
+    watch_tell(WATCHED_LOOKED, WATCHED_ON_DEVICE, object, NULL, c);
     atomic_fetch_add(&count, 1);
     atomic_store(&s->object, object);
 }
@@ -177,7 +177,7 @@ static void tell_result(uint64_t object, uint32_t number, bool read, uint32_t ha
 {
     uint64_t value = (uint64_t)number << 33 | (uint64_t)!read << 32 | hash;
 
-    watching_tell(WATCHED_RESULT, value, object, NULL, c);
+    watch_tell(WATCHED_RESULT, value, object, NULL, c);
 }
 
 static void forget(struct look *k)
@@ -284,10 +284,10 @@ static void tell_and_look(const struct device_library *l, struct slot *s, uintpt
     number = atomic_fetch_add(&numbers, 1) + 1;
     if (number >= WATCHED_COMMANDS) {
         atomic_store(&numbers, WATCHED_COMMANDS);
-        watching_tell(WATCHED_UNTOLD, 1, object, NULL, c);
+        watch_tell(WATCHED_UNTOLD, 1, object, NULL, c);
         return;
     }
-    watching_tell(WATCHED_COMMAND, (uint64_t)number << 4 | flags, object, by, c);
+    watch_tell(WATCHED_COMMAND, (uint64_t)number << 4 | flags, object, by, c);
     look(l, s, queue, object, number, c);
     atomic_store(&s->queue, queue);
     atomic_store(&s->last, number);

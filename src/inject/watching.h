@@ -25,10 +25,6 @@ static inline void watching_freed(const void *block, size_t bytes, struct caller
         watching_freed_now(block, bytes, c);
 }
 
-/* One record of what happened there; a command of a device has the stack of its caller. */
-void watching_tell(enum watched_kind kind, uint64_t number, uintptr_t address, const char *text,
-                   struct caller c);
-
 /* Nobody records any more: pages and signals are the program's. */
 void watching_leave(void);
 

@@ -107,16 +107,14 @@ void watch_looks_join(struct watches *w)
 {
     if (!w->look_count)
         return;
-    if (w->hash_count)
-        qsort(w->hashes, w->hash_count, sizeof(*w->hashes), compare_results);
-    qsort(w->looks, w->look_count, sizeof(*w->looks), compare_looks);
+    memory_sort(w->hashes, w->hash_count, sizeof(*w->hashes), compare_results);
+    memory_sort(w->looks, w->look_count, sizeof(*w->looks), compare_looks);
     for (size_t i = 0; i < w->look_count; i++)
         find_result(w, &w->looks[i]);
     for (size_t i = 0; i < w->look_count; i++)
         mark_beside(w->looks, i);
     for (size_t i = 0; i < w->look_count;)
         i = compare(w, i);
-    if (w->change_count)
-        qsort(w->changes, w->change_count, sizeof(*w->changes), compare_changes);
+    memory_sort(w->changes, w->change_count, sizeof(*w->changes), compare_changes);
     find_firsts(w);
 }
