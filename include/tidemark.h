@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TIDEMARK_API 6
+#define TIDEMARK_API 7
 
 struct tidemark_api { /* of the recording library; functions are only added, at the end */
     uint64_t version;
@@ -246,7 +246,8 @@ static inline void tidemark_access(const void *block, size_t bytes, unsigned int
  * has asked dlsym for them before the first watch, shall ask for TIDEMARK_WATCH_LOOKS, as they fail else.
  */
 enum tidemark_watch_how {
-    TIDEMARK_WATCH_LOOKS = 1 /* only look at it: nothing is kept from being written to */
+    TIDEMARK_WATCH_LOOKS = 1, /* only look at it: nothing is kept from being written to */
+    TIDEMARK_WATCH_OPENCL = 2 /* from version 7: tidemark_watch_opencl */
 };
 
 static inline void tidemark_watch(const void *block, size_t bytes, const char *name)
@@ -266,6 +267,20 @@ static inline void tidemark_watch_how(const void *block, size_t bytes, const cha
         api->watch_how(block, bytes, name, how);
     else if (api && api->version >= 4)
         api->watch(block, bytes, name); /* which looks */
+}
+
+/* Watch the content of a cl_mem, a buffer or a part of one: `tidemark report FILE watch` tells which kernel or command has
+ * changed it, the first time and every time. After each that may write to it, and before the first, its content is read back by
+ * a command that is put behind it into the same queue; nobody waits for that, and only a hash is kept. `tidemark record
+ * --accesses` (or --launches) is needed, as kernels are not known by their arguments else. At most 16; tidemark_unwatch
+ * ends it, and so does its release.
+ */
+static inline void tidemark_watch_opencl(const void *buffer, const char *name)
+{
+    const struct tidemark_api *api = tidemark_recorder();
+
+    if (api && api->version >= 7)
+        api->watch_how(buffer, 0, name, TIDEMARK_WATCH_OPENCL);
 }
 
 static inline void tidemark_unwatch(const void *block)

@@ -4,7 +4,8 @@ import ctypes
 
 from . import _recorder
 
-LOOKS = 1  # include/tidemark.h
+LOOKS, OPENCL = 1, 2  # include/tidemark.h
+OPENCL_SINCE = 7
 
 
 class watch:
@@ -15,6 +16,8 @@ class watch:
 
     `tidemark report FILE watch` tells every write to its whole pages (operator, line, byte), as long as they
     are kept from being written to; besides, it is looked at where regions begin and end, at steps and marks.
+    A buffer of pyopencl is read back around each kernel and command that may write to it, if
+    `tidemark record --accesses` records.
     `looks_only` leaves its pages alone: see include/tidemark.h. What is watched is kept alive meanwhile.
     """
 
@@ -24,8 +27,13 @@ class watch:
         self._address = None
         if not _recorder.api:
             return
-        self._address, size, self._object = _memory_of(value)
         how = LOOKS if looks_only else 0
+        if hasattr(value, "int_ptr"):  # of pyopencl
+            if _recorder.api.version < OPENCL_SINCE:
+                return
+            self._address, size, self._object, how = value.int_ptr, 0, value, OPENCL
+        else:
+            self._address, size, self._object = _memory_of(value)
         _recorder.api.watch_how(self._address, size, _recorder.text(name), how)
 
     def stop(self):

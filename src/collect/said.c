@@ -174,7 +174,8 @@ static bool take_watch(struct absorb *a, struct absorb_ring *r, const uint64_t *
     if (fields.watch_kind == TRACE_WATCH_CHANGED) {
         fields.stack = stackmap_stack(&r->process->stacks, (uint32_t)fields.bytes);
         fields.bytes = 0;
-    } else if (fields.watch_kind == TRACE_WATCH_WRITTEN) {
+    } else if (fields.watch_kind == TRACE_WATCH_WRITTEN ||
+               fields.watch_kind == TRACE_WATCH_COMMAND) {
         fields.stack = stackmap_stack(&r->process->stacks, (uint32_t)fields.bytes);
         fields.bytes >>= 32;
     }

@@ -2,6 +2,7 @@
 #include "inject/device.h"
 
 #include "inject/device_accesses.h"
+#include "inject/device_watch.h"
 #include "inject/launches.h"
 #include "inject/process.h"
 #include "inject/space_tell.h"
@@ -353,6 +354,28 @@ void device_died(const struct device_vendor *v, const struct device_call *call, 
     put(&e, CALLER());
 }
 
+/* What may write to an object whose content is watched. */
+static uintptr_t on_watched(const struct device_call *call, struct device_library *l,
+                            uintptr_t real, const uintptr_t *a, struct caller c)
+{
+    struct device_looks looks;
+    uintptr_t result;
+    int kept;
+
+    device_watch_before(call, l, a, &looks, c);
+    result = call->does == DEVICE_LAUNCHES ? on_launch(call, l, real, a, c)
+                                           : on_note(call, l, real, a);
+    kept = errno;
+    device_watch_after(call, l, a, &looks, is_done(result), c);
+    errno = kept;
+    return result;
+}
+
+static bool is_watched(const struct device_call *call)
+{
+    return unlikely(device_watch_any()) && (call->target || call->does == DEVICE_LAUNCHES);
+}
+
 uintptr_t device_called(const struct device_call *call, struct device_library *l, uintptr_t real,
                         const uintptr_t *a, struct caller c)
 {
@@ -362,6 +385,8 @@ uintptr_t device_called(const struct device_call *call, struct device_library *l
         return on_find(call, l, real, a);
     if (!process_recorded())
         return pass(real, a);
+    if (is_watched(call))
+        return on_watched(call, l, real, a, c);
     switch (call->does) {
     case DEVICE_ALLOCATES:
         return on_alloc(call, l, real, a, c);

@@ -54,7 +54,7 @@ static void tell_one(void *context, uint64_t object, unsigned int may)
 {
     const struct telling *t = context;
 
-    accesses_tell(t->vendor, object, may, t->by);
+    accesses_tell(t->vendor, object, may & ARGUMENT_BOTH, t->by);
 }
 
 void accesses_launched(const struct device_call *call, struct device_library *l, uint64_t kernel)

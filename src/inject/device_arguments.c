@@ -21,7 +21,8 @@ struct argument {
 };
 
 struct kernel {
-    uint64_t asked, read, written; /* a bit for each argument */
+    uint64_t asked, read, written, told; /* a bit for each argument */
+    bool beyond;                         /* it has more of them than there is room for */
     uint32_t count, life;
     struct argument given[ARGUMENTS];
 };
@@ -114,8 +115,10 @@ static unsigned int use_of(struct kernel *k, uint64_t kernel, uint32_t index,
         k->asked |= bit;
         k->read |= use & ARGUMENT_READ ? bit : 0;
         k->written |= use & ARGUMENT_WRITE ? bit : 0;
+        k->told |= use & ARGUMENT_TOLD ? bit : 0;
     }
-    return (k->read & bit ? ARGUMENT_READ : 0) | (k->written & bit ? ARGUMENT_WRITE : 0);
+    return (k->read & bit ? ARGUMENT_READ : 0) | (k->written & bit ? ARGUMENT_WRITE : 0) |
+           (k->told & bit ? ARGUMENT_TOLD : 0);
 }
 
 void arguments_set(uint64_t kernel, uint32_t index, uint64_t object,
@@ -125,14 +128,18 @@ void arguments_set(uint64_t kernel, uint32_t index, uint64_t object,
     struct kernel *k = find(kernel);
     uint64_t value;
 
+    if (k && index >= ARGUMENTS)
+        k->beyond = true;
     if (!k || index >= ARGUMENTS)
         return;
     if (index >= k->count)
         k->count = index + 1;
     k->given[index].object = 0;
     if (object > 1 && lookup_get(&objects, object, &value))
-        k->given[index] = (struct argument){
-            object, value >> 2, (unsigned int)value & use_of(k, kernel, index, may, context)};
+        k->given[index] = (struct argument){object, value >> 2,
+                                            ((unsigned int)value | ARGUMENT_TOLD) &
+                                                use_of(k, kernel, index, may, context) &
+                                                (ARGUMENT_BOTH | ARGUMENT_TOLD)};
 }
 
 /* ---- launches ---- */
@@ -150,6 +157,13 @@ static bool is_first(const struct kernel *k, uint32_t index, unsigned int *may)
         *may |= k->given[i].may;
     }
     return true;
+}
+
+bool arguments_known(uint64_t kernel)
+{
+    const struct kernel *k = find(kernel);
+
+    return k && !k->beyond;
 }
 
 bool arguments_sum(uint64_t kernel, struct arguments_sum *sum)

@@ -12,6 +12,7 @@ enum {
     ARGUMENT_READ = 1,
     ARGUMENT_WRITE = 2,
     ARGUMENT_BOTH = 3,
+    ARGUMENT_TOLD = 4, /* flag: the kernel itself says so */
     ARGUMENT_SINCE = 16
 }; /* what may be done with it: enum trace_access_kind */
 
@@ -46,6 +47,9 @@ struct arguments_sum {
 /* Each object that a kernel is given, once. */
 void arguments_each(uint64_t kernel, void (*take)(void *context, uint64_t object, unsigned int may),
                     void *context);
+
+/* Are all objects known that it is given? */
+bool arguments_known(uint64_t kernel);
 
 /* False: of this kernel nothing is known. */
 bool arguments_sum(uint64_t kernel, struct arguments_sum *sum);

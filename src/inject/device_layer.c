@@ -22,6 +22,7 @@ static const struct {
     const char *name;
 } places[] = {
     {8, "clGetContextInfo"},
+    {12, "clGetCommandQueueInfo"},
     {14, "clCreateBuffer"},
     {15, "clCreateImage2D"},
     {16, "clCreateImage3D"},
@@ -30,6 +31,7 @@ static const struct {
     {35, "clCreateKernelsInProgram"},
     {38, "clSetKernelArg"},
     {39, "clGetKernelInfo"},
+    {44, "clReleaseEvent"},
     {48, "clEnqueueReadBuffer"},
     {49, "clEnqueueWriteBuffer"},
     {50, "clEnqueueCopyBuffer"},
@@ -43,6 +45,7 @@ static const struct {
     {58, "clEnqueueUnmapMemObject"},
     {59, "clEnqueueNDRangeKernel"},
     {60, "clEnqueueTask"},
+    {81, "clSetEventCallback"},
     {82, "clCreateSubBuffer"},
     {83, "clSetMemObjectDestructorCallback"},
     {86, "clEnqueueReadBufferRect"},
@@ -52,6 +55,7 @@ static const struct {
     {101, "clGetKernelArgInfo"},
     {102, "clEnqueueFillBuffer"},
     {103, "clEnqueueFillImage"},
+    {105, "clEnqueueMarkerWithWaitList"},
     {124, "clCreatePipe"},
     {126, "clSVMAlloc"},
     {127, "clSVMFree"},

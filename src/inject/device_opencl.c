@@ -15,12 +15,24 @@
 #include "inject/device.h"
 
 #include "inject/device_accesses.h"
+#include "inject/device_watch.h"
 
 #include <stdatomic.h>
 
-enum { OBJECT, SVM };                                                     /* classes of handles */
-enum { ON_DEVICE, PINNED, SHARED };                                       /* kinds of spaces */
-enum { OF_CONTEXT = 2, OF_OBJECT, WHEN_IT_DIES, OF_KERNEL, OF_ARGUMENT }; /* helpers */
+enum { OBJECT, SVM };               /* classes of handles */
+enum { ON_DEVICE, PINNED, SHARED }; /* kinds of spaces */
+enum {
+    OF_CONTEXT = 2,
+    OF_OBJECT,
+    WHEN_IT_DIES,
+    OF_KERNEL,
+    OF_ARGUMENT,
+    READ,
+    WHEN_DONE,
+    LET_GO,
+    OF_QUEUE,
+    MARKER
+}; /* helpers */
 
 #define WRITE_ONLY (1u << 1)
 #define READ_ONLY (1u << 2)
@@ -74,6 +86,7 @@ static void context_place(struct device_library *l, const uintptr_t *a, uint8_t 
 
 static void gone(uintptr_t handle, void *context)
 {
+    device_watch_gone(handle);
     arguments_object_gone(handle);
     if (context != part)
         device_died(&device_opencl, context, handle);
@@ -101,6 +114,8 @@ static bool follow(struct device_library *l, uint64_t handle, uint64_t *bytes, u
                          : flags & WRITE_ONLY ? ARGUMENT_WRITE
                                               : ARGUMENT_BOTH,
                          of);
+    if (wanted)
+        device_watch_object(handle, *bytes, of ? of : handle);
     if (fresh)
         accesses_begin(&device_opencl);
     return fresh;
@@ -174,14 +189,14 @@ static unsigned int may(void *context, uint64_t kernel, uint32_t index)
         (argument_function *)((struct device_library *)context)->helpers[OF_ARGUMENT];
     uint64_t qualifier = 0;
     uint32_t access = 0;
+    bool told = ask &&
+                ask(kernel, index, ARGUMENT_QUALIFIER, sizeof(qualifier), &qualifier, NULL) == 0;
 
-    if (ask)
-        ask(kernel, index, ARGUMENT_QUALIFIER, sizeof(qualifier), &qualifier, NULL);
     if (ask)
         ask(kernel, index, ARGUMENT_ACCESS, sizeof(access), &access, NULL);
     if (qualifier & IS_CONST || access == ACCESS_READ)
-        return ARGUMENT_READ;
-    return access == ACCESS_WRITE ? ARGUMENT_WRITE : ARGUMENT_BOTH;
+        return ARGUMENT_READ | ARGUMENT_TOLD;
+    return (access == ACCESS_WRITE ? ARGUMENT_WRITE : ARGUMENT_BOTH) | (told ? ARGUMENT_TOLD : 0);
 }
 
 /* clSetKernelArg(kernel, index, bytes, where it is) */
@@ -306,6 +321,8 @@ static void was_unmapped(struct device_library *l, const uintptr_t *a, uintptr_t
     {.name = call, .does = DEVICE_ALLOCATES, .returns = true, .owner = -1, .place = context_place, \
      .filled = is_filled_with, __VA_ARGS__}
 #define NOTES(call, function) {.name = call, .does = DEVICE_NOTES, .noted = function}
+#define WRITES(call, function, object) \
+    {.name = call, .does = DEVICE_NOTES, .noted = function, .target = 1 + (object)}
 
 static const struct device_call object[] = {{.name = "an object", .class = OBJECT}};
 static const struct device_call svm[] = {{.name = "SVM", .class = SVM}};
@@ -335,21 +352,23 @@ static const struct device_call calls[] = {
     NOTES("clEnqueueReadBuffer", was_read),
     NOTES("clEnqueueReadBufferRect", was_read),
     NOTES("clEnqueueReadImage", was_read),
-    NOTES("clEnqueueWriteBuffer", was_written),
-    NOTES("clEnqueueWriteBufferRect", was_written),
-    NOTES("clEnqueueWriteImage", was_written),
-    NOTES("clEnqueueFillBuffer", was_filled),
-    NOTES("clEnqueueFillImage", was_filled),
-    NOTES("clEnqueueCopyBuffer", was_copied),
-    NOTES("clEnqueueCopyBufferRect", was_copied),
-    NOTES("clEnqueueCopyImage", was_copied),
-    NOTES("clEnqueueCopyImageToBuffer", was_copied),
-    NOTES("clEnqueueCopyBufferToImage", was_copied),
+    WRITES("clEnqueueWriteBuffer", was_written, 1),
+    WRITES("clEnqueueWriteBufferRect", was_written, 1),
+    WRITES("clEnqueueWriteImage", was_written, 1),
+    WRITES("clEnqueueFillBuffer", was_filled, 1),
+    WRITES("clEnqueueFillImage", was_filled, 1),
+    WRITES("clEnqueueCopyBuffer", was_copied, 2),
+    WRITES("clEnqueueCopyBufferRect", was_copied, 2),
+    WRITES("clEnqueueCopyImage", was_copied, 2),
+    WRITES("clEnqueueCopyImageToBuffer", was_copied, 2),
+    WRITES("clEnqueueCopyBufferToImage", was_copied, 2),
     NOTES("clEnqueueMapBuffer", was_mapped),
     NOTES("clEnqueueMapImage", was_mapped),
-    NOTES("clEnqueueUnmapMemObject", was_unmapped),
+    WRITES("clEnqueueUnmapMemObject", was_unmapped, 1),
 };
 // clang-format on
+
+static const struct device_watch_needs watch_needs = {READ, WHEN_DONE, LET_GO, OF_QUEUE, MARKER};
 
 static const char *const files[] = {"libOpenCL.so", "libOpenCL-", NULL};
 
@@ -364,6 +383,12 @@ const struct device_vendor device_opencl = {
                 [OF_OBJECT] = "clGetMemObjectInfo",
                 [WHEN_IT_DIES] = "clSetMemObjectDestructorCallback",
                 [OF_KERNEL] = "clGetKernelInfo",
-                [OF_ARGUMENT] = "clGetKernelArgInfo"},
+                [OF_ARGUMENT] = "clGetKernelArgInfo",
+                [READ] = "clEnqueueReadBuffer",
+                [WHEN_DONE] = "clSetEventCallback",
+                [LET_GO] = "clReleaseEvent",
+                [OF_QUEUE] = "clGetCommandQueueInfo",
+                [MARKER] = "clEnqueueMarkerWithWaitList"},
+    .watch = &watch_needs,
     .number = 4,
 };

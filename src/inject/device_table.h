@@ -12,7 +12,7 @@
 #include "inject/state.h"
 
 #define DEVICE_WORDS 14 /* arguments of a call, at most */
-#define DEVICE_HELPERS 8
+#define DEVICE_HELPERS 12
 
 enum device_does {
     DEVICE_ALLOCATES, /* handle: the argument that points to where it is stored */
@@ -38,6 +38,7 @@ struct device_call {
     uint8_t kind;            /* of its space: enum trace_space_kind, by number */
     int8_t handle, size, at; /* arguments; size -1: it has none */
     int8_t device;           /* 1 + the argument that is its number; 0: the one that is current */
+    int8_t target;           /* 1 + the argument that is the object which a command writes to */
     int8_t owner;            /* 1 + the argument that is its owner; 0: what is current; -1: none */
     uint16_t since;          /* from this version on a finder means this one by its plain name */
     bool
@@ -83,6 +84,7 @@ struct device_vendor {
     const char *helpers[DEVICE_HELPERS];
     /* Where on the PCI bus a device is, by which it is known outside of the process, too; false: it does not say. */
     bool (*bus)(struct device_library *l, uint32_t device, char bus[DEVICE_BUS]);
+    const struct device_watch_needs *watch; /* NULL: its objects cannot be watched */
     bool by_device;      /* its owner is the device: one ends with all that it has */
     unsigned int number; /* another one for each */
 };

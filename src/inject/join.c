@@ -2,6 +2,7 @@
  * it has loaded us into, and a process that loads us itself. See include/tidemark.h.
  */
 #include "inject/cpu.h"
+#include "inject/device_watch.h"
 #include "inject/event.h"
 #include "inject/frameworks.h"
 #include "inject/got.h"
@@ -51,6 +52,7 @@ static void leave(void)
     int kept = errno;
 
     process_leave();
+    device_watch_leave();
     watching_leave();
     cpu_leave();
     got_give_back();

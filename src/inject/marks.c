@@ -1,6 +1,7 @@
 /* marks - what a program says of itself: see include/tidemark.h, whose functions come here. */
 #include "inject/buffer.h"
 #include "inject/context.h"
+#include "inject/device_watch.h"
 #include "inject/event.h"
 #include "inject/process.h"
 #include "inject/ranges.h"
@@ -78,12 +79,16 @@ static void on_watch(const void *block, size_t bytes, const char *name)
 
 static void on_watch_how(const void *block, size_t bytes, const char *name, unsigned int how)
 {
-    watching_begin(block, bytes, name, how, CALLER());
+    if (how & TIDEMARK_WATCH_OPENCL)
+        device_watch_begin((uintptr_t)block, name, CALLER());
+    else
+        watching_begin(block, bytes, name, how, CALLER());
 }
 
 static void on_unwatch(const void *block)
 {
-    watching_end(block, CALLER());
+    if (!device_watch_end((uintptr_t)block, CALLER()))
+        watching_end(block, CALLER());
 }
 
 /* ---- what is said ---- */

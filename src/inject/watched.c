@@ -45,7 +45,7 @@ static void forget_inherited(void)
 
 /* ---- hashes ---- */
 
-static uint64_t mix(uint64_t hash, const unsigned char *data, size_t bytes)
+uint64_t watched_hash(uint64_t hash, const unsigned char *data, size_t bytes)
 {
     uint64_t word = 0;
 
@@ -69,7 +69,7 @@ static bool hash_of(uintptr_t from, uintptr_t to, uint64_t *hash)
 
         if (!glimpse_read(&g, at, piece, bytes))
             return false;
-        *hash = mix(*hash, piece, bytes);
+        *hash = watched_hash(*hash, piece, bytes);
     }
     return true;
 }

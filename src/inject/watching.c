@@ -1,82 +1,32 @@
 /* watching - see watching.h. */
 #include "inject/watching.h"
 
-#include "inject/buffer.h"
-#include "inject/context.h"
 #include "inject/faults.h"
 #include "inject/got.h"
 #include "inject/guard_calls.h"
 #include "inject/process.h"
 #include "inject/real.h"
-#include "inject/record.h"
 #include "inject/sample.h"
-#include "inject/unwind.h"
+#include "inject/watch_tell.h"
 #include "tidemark.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define ALIKE 16u /* writes after which one to the next page by the same instruction has no stack */
-#define LENGTH_MOST 28  /* bits */
-#define LENGTH_SHIFT 36 /* above the stack's number */
 
 static size_t (*usable)(void *);
 static _Atomic bool started;
 
-struct told { /* one record */
-    enum watched_kind kind;
-    uint64_t number;
-    uintptr_t address;
-    const char *text;
-    bool stacked, interrupted;
-};
-
-static uint64_t value_of(const struct told *w, struct thread *t, struct caller c)
-{
-    uint64_t stack = !w->stacked    ? 0
-                   : w->interrupted ? unwind_interrupted(t, c.pc, c.sp, c.fp)
-                                    : unwind_stack(t, c.pc, c.sp, c.fp);
-    uint64_t most = (1ull << LENGTH_MOST) - 1;
-
-    if (w->kind == WATCHED_WRITTEN)
-        return (w->number < most ? w->number : most) << LENGTH_SHIFT | stack << 4 | w->kind;
-    return (w->kind == WATCHED_CHANGED ? stack : w->number) << 4 | w->kind;
-}
-
-/* Also from a handler that has interrupted the program anywhere. */
-static bool put(const struct told *w, struct caller c)
-{
-    size_t bytes = w->text ? strnlen(w->text, WATCHED_NAME_MOST) : 0;
-    uint64_t words[2] = {0, (uint64_t)bytes << 32 | bytes};
-    uint8_t quiet = local.quiet;
-    int kept = errno;
-    struct thread *t;
-
-    local.quiet = 1;
-    t = process_recorded() && !local.ended ? record_enter(c.sp) : NULL;
-    if (t) {
-        words[0] = value_of(w, t, c);
-        if (t->labels_untold)
-            context_tell(t);
-        buffer_moment(t);
-        buffer_put(t, buffer_word(RING_MARK, RING_MARK_WATCH, w->address), words, 2, w->text,
-                   bytes);
-        record_leave();
-    }
-    local.quiet = quiet;
-    errno = kept;
-    return t;
-}
-
 static void tell(void *context, enum watched_kind kind, uint64_t number, const struct watched *w)
 {
-    const struct told told = {.kind = kind,
-                              .number = number,
-                              .address = w->address,
-                              .text = w->name,
-                              .stacked = kind == WATCHED_CHANGED};
+    const struct watch_told told = {.kind = kind,
+                                    .number = number,
+                                    .address = w->address,
+                                    .text = w->name,
+                                    .stacked = kind == WATCHED_CHANGED};
 
-    put(&told, *(const struct caller *)context);
+    watch_put(&told, *(const struct caller *)context);
 }
 
 /* ---- writes ---- */
@@ -106,21 +56,21 @@ static bool goes_on(struct thread *t, const struct guard_hit *hit, struct caller
 
 static void on_fault(const struct guard_hit *hit, uintptr_t address, struct caller at)
 {
-    struct told w = {WATCHED_WRITTEN, 0, address, NULL, true, true};
+    struct watch_told w = {WATCHED_WRITTEN, 0, address, NULL, true, true};
 
     if (local.thread)
         w.stacked = !goes_on(local.thread, hit, at);
     if (watched_count(hit->place))
-        put(&w, at);
+        watch_put(&w, at);
 }
 
 static void on_call(uintptr_t address, size_t bytes, const char *name, struct caller c)
 {
     size_t part = watched_part(&address, bytes ? bytes : 1);
-    const struct told w = {WATCHED_WRITTEN, bytes ? part : 0, address, name, true, false};
+    const struct watch_told w = {WATCHED_WRITTEN, bytes ? part : 0, address, name, true, false};
 
     if (part && watched_count(watched_place(address)))
-        put(&w, c);
+        watch_put(&w, c);
 }
 
 /* ---- begin and end ---- */

@@ -140,7 +140,8 @@ static struct watch_block *block_of(struct watches *w, uint64_t process, uint64_
 static struct watch_block *block_around(struct watches *w, uint64_t process, uint64_t address)
 {
     for (size_t i = w->block_count; i-- > 0;)
-        if (is_open(&w->blocks[i], process) && address - w->blocks[i].address < w->blocks[i].bytes)
+        if (is_open(&w->blocks[i], process) && w->blocks[i].why != TRACE_WATCH_DEVICE &&
+            address - w->blocks[i].address < w->blocks[i].bytes)
             return &w->blocks[i];
     return NULL;
 }
@@ -173,6 +174,52 @@ static void add_change(struct watches *w, const struct watch_process *p, struct 
                                                           .since = p->since,
                                                           .since_name = p->since_name,
                                                           .declared = declared(p, b)};
+}
+
+/* ---- commands of devices ---- */
+
+static enum watch_declared declared_by(uint64_t flags)
+{
+    return flags & TRACE_COMMAND_DECLARED   ? WATCH_DECLARED
+         : flags & TRACE_COMMAND_UNDECLARED ? WATCH_UNDECLARED
+                                            : WATCH_UNKNOWN;
+}
+
+static void take_command(struct watches *w, const struct watch_process *p, struct watch_block *b,
+                         const struct trace_event *ev)
+{
+    uint64_t flags = ev->watch.bytes & 15;
+
+    if (w->look_count == CHANGES_MOST) {
+        w->left_out++;
+        return;
+    }
+    b->commands += !(flags & TRACE_COMMAND_BEFORE);
+    memory_fit(w->looks, w->look_room, w->look_count + 1);
+    w->looks[w->look_count++] = (struct watch_look){.change = {.block = (size_t)(b - w->blocks),
+                                                               .time_ns = ev->time_ns,
+                                                               .thread = ev->watch.thread,
+                                                               .stack = ev->watch.stack,
+                                                               .by = ev->watch.name,
+                                                               .since = p->since,
+                                                               .since_name = p->since_name,
+                                                               .declared = declared_by(flags),
+                                                               .command = true},
+                                                    .process = p->number,
+                                                    .number = ev->watch.bytes >> 4,
+                                                    .flags = flags};
+}
+
+static void take_result(struct watches *w, const struct watch_process *p,
+                        const struct trace_event *ev)
+{
+    uint64_t value = ev->watch.bytes;
+
+    if (value >> 32 & 1 || w->hash_count == CHANGES_MOST)
+        return; /* it counts as none */
+    memory_fit(w->hashes, w->hash_room, w->hash_count + 1);
+    w->hashes[w->hash_count++] = (struct watch_hash){p->number, value >> 33, value & UINT32_MAX,
+                                                     ev->time_ns};
 }
 
 /* ---- writes ---- */
@@ -287,6 +334,8 @@ static void take_of_block(struct watches *w, const struct watch_process *p, stru
         add_change(w, p, b, ev);
     else if (kind == TRACE_WATCH_LOOKED)
         b->why = ev->watch.bytes;
+    else if (kind == TRACE_WATCH_COMMAND)
+        take_command(w, p, b, ev);
     else if (kind == TRACE_WATCH_UNTOLD)
         b->untold += ev->watch.bytes < UINT64_MAX - b->untold ? ev->watch.bytes : 0;
     else if (kind == TRACE_WATCH_BEGAN || is_end(kind)) {
@@ -307,11 +356,15 @@ static void take_watch(struct watches *w, const struct trace_event *ev)
         take_write(w, p, ev);
         return;
     }
+    if (kind == TRACE_WATCH_RESULT) {
+        take_result(w, p, ev);
+        return;
+    }
     b = block_of(w, p->number, ev->watch.address);
     if (b)
         take_of_block(w, p, b, ev);
-    if (kind == TRACE_WATCH_BEGAN || kind == TRACE_WATCH_NO_ROOM ||
-        (!b && kind == TRACE_WATCH_GONE))
+    if (kind == TRACE_WATCH_BEGAN || kind == TRACE_WATCH_NO_ROOM || kind == TRACE_WATCH_UNKNOWN ||
+        kind == TRACE_WATCH_NO_SLOT || (!b && kind == TRACE_WATCH_GONE))
         add_block(w, p->number, ev);
 }
 
@@ -345,6 +398,8 @@ void watches_free(struct watches *w)
     free(w->blocks);
     free(w->changes);
     free(w->writes);
+    free(w->looks);
+    free(w->hashes);
     free(w->processes);
     free(w->regions);
     intmap_free(&w->places);

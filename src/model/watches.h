@@ -26,6 +26,8 @@ struct watch_block {
     size_t first;            /* the place of the first one */
     uint64_t writes, untold; /* that were met one by one; and more of them, that have no row */
     size_t first_write;
+    uint64_t commands,
+        unknown; /* of a device; of how many it is not known whether they changed it */
 };
 
 struct watch_write { /* by one thread, from one place of the code */
@@ -49,6 +51,19 @@ struct watch_change {
     enum watch_since since;
     uint64_t since_name;
     enum watch_declared declared;
+    bool command; /* `by` is one of a device; */
+    bool beside;  /* it, or what ran beside it or was not looked at */
+};
+
+struct watch_look { /* after a command of a device */
+    struct watch_change change;
+    uint64_t process, number, flags;
+    bool read;
+    uint64_t hash, until_ns; /* if so */
+};
+
+struct watch_hash { /* that a look has found */
+    uint64_t process, number, hash, time_ns;
 };
 
 struct watches { /* zeroed but for its threads: empty */
@@ -64,6 +79,10 @@ struct watches { /* zeroed but for its threads: empty */
     struct intmap places;         /* of processes: 1 + place */
     struct watch_region *regions; /* that are open */
     size_t region_count, region_room;
+    struct watch_look *looks; /* until watch_looks_join */
+    size_t look_count, look_room;
+    struct watch_hash *hashes;
+    size_t hash_count, hash_room;
     uint64_t left_out;
 };
 

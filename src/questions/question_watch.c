@@ -6,6 +6,7 @@
 #include "base/count.h"
 #include "model/op_stacks.h"
 #include "model/watch_join.h"
+#include "model/watch_looks.h"
 #include "questions/covered_answer.h"
 #include "questions/question.h"
 #include "questions/watch_unmet.h"
@@ -14,7 +15,7 @@
 
 #define ROWS 100
 
-enum { NAME, BYTES, FROM, TO, WRITES, CHANGES, FIRST, FIRST_BY, ENDED, LOOKED };
+enum { NAME, BYTES, FROM, TO, WRITES, CHANGES, FIRST, FIRST_BY, COMMANDS, UNKNOWN, ENDED, LOOKED };
 enum {
     W_TIME,
     W_NAME,
@@ -36,11 +37,13 @@ static const struct table_column columns[] = {
     [NAME] = {"name", UNIT_TEXT},
     [BYTES] = {"bytes", UNIT_BYTES},
     [FROM] = {"from", UNIT_NS},
-    [TO] = {"to", UNIT_NS},            /* absent: to the end */
-    [WRITES] = {"writes", UNIT_COUNT}, /* absent: nobody would have met them */
-    [CHANGES] = {"changes", UNIT_COUNT},
+    [TO] = {"to", UNIT_NS},              /* absent: to the end */
+    [WRITES] = {"writes", UNIT_COUNT},   /* absent: nobody would have met them */
+    [CHANGES] = {"changes", UNIT_COUNT}, /* absent: no look could be made */
     [FIRST] = {"first", UNIT_NS},
     [FIRST_BY] = {"first_by", UNIT_TEXT},
+    [COMMANDS] = {"commands", UNIT_COUNT}, /* of a device, that may have written there */
+    [UNKNOWN] = {"unknown", UNIT_COUNT}, /* of how many it is not known, as it could not be read */
     [ENDED] = {"ended", UNIT_TEXT},
     [LOOKED] = {"looked_at_only", UNIT_TEXT}, /* why */
 };
@@ -165,6 +168,16 @@ static void put_write(struct asked *q, struct table *t, struct watch_state *s,
 
 /* ---- changes ---- */
 
+/* A region; or the command of a device, as far as that is known. */
+static const char *by_text(struct asked *q, const struct watch_change *x)
+{
+    const char *name = text_of(q, x->by);
+
+    if (!x->beside || !name)
+        return name;
+    return arena_printf(q->answer->arena, "%s, or one beside or before it", name);
+}
+
 static void put_change(struct asked *q, struct table *t, const struct watches *w,
                        const struct watch_change *x)
 {
@@ -173,7 +186,7 @@ static void put_change(struct asked *q, struct table *t, const struct watches *w
 
     cell_number(&c[TIME], x->time_ns);
     cell_text(&c[CHANGED], text_of(q, w->blocks[x->block].name));
-    cell_text(&c[BY], text_of(q, x->by));
+    cell_text(&c[BY], by_text(q, x));
     cell_text(&c[SINCE], since_text(q, x->since, x->since_name));
     cell_text(&c[DECLARED], declared[x->declared]);
     put_thread(q, &c[TID], x->thread);
@@ -196,6 +209,10 @@ static const char *ended_text(uint64_t kind)
         return "it was freed";
     case TRACE_WATCH_NO_ROOM:
         return "not watched: 64 others were";
+    case TRACE_WATCH_NO_SLOT:
+        return "not watched: 16 others of devices were";
+    case TRACE_WATCH_UNKNOWN:
+        return "not watched: no buffer of OpenCL that was recorded; record with --accesses";
     default:
         return NULL;
     }
@@ -213,6 +230,7 @@ static const char *looked_text(uint64_t why)
         [TRACE_WATCH_RING] = "the program uses io_uring or asynchronous reads",
         [TRACE_WATCH_TAKEN] = "the program has changed its rights, or gave it to the kernel",
         [TRACE_WATCH_SIGNALS] = "the handler of SIGSEGV was replaced by a system call",
+        [TRACE_WATCH_DEVICE] = "it is on a device",
     };
 
     return why < COUNT(texts) ? texts[why] : "for another reason";
@@ -235,7 +253,7 @@ static void put_first(struct asked *q, struct table_cell *c, struct watch_state 
                                           : instruction_text(q, write));
     } else if (change) {
         cell_number(&c[FIRST], change->time_ns);
-        cell_text(&c[FIRST_BY], text_of(q, change->by));
+        cell_text(&c[FIRST_BY], by_text(q, change));
     }
 }
 
@@ -251,8 +269,13 @@ static void put_block(struct asked *q, struct table *t, struct watch_state *s,
         cell_number(&c[TO], b->to_ns);
     if ((!b->why && b->from_ns != b->to_ns) || b->writes)
         cell_number(&c[WRITES], b->writes + b->untold);
-    cell_number(&c[CHANGES], b->changes);
+    if (!b->unknown || b->unknown < b->commands || b->changes)
+        cell_number(&c[CHANGES], b->changes);
     put_first(q, c, s, b);
+    if (b->why == TRACE_WATCH_DEVICE) {
+        cell_number(&c[COMMANDS], b->commands);
+        cell_number(&c[UNKNOWN], b->unknown);
+    }
     cell_text(&c[ENDED], ended_text(b->ended));
     if (b->why)
         cell_text(&c[LOOKED], looked_text(b->why));
@@ -269,6 +292,15 @@ static uint64_t untold(const struct watches *w)
     return sum;
 }
 
+static uint64_t unknown(const struct watches *w)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < w->block_count; i++)
+        sum += w->blocks[i].unknown;
+    return sum;
+}
+
 static void put_blocks(struct asked *q, struct watch_state *s)
 {
     struct table *t = answer_add(q->answer, "watched", TABLE_ROWS, columns, COUNT(columns));
@@ -277,6 +309,10 @@ static void put_blocks(struct asked *q, struct watch_state *s)
     for (size_t i = 0; i < w->block_count; i++)
         put_block(q, t, s, &w->blocks[i]);
     t->note = watch_unmet_note(q, &s->unmet, w);
+    if (!t->note && unknown(w))
+        t->note =
+            "Where unknown is not 0, the content could not be read before or after so many commands: what they "
+            "changed is told with the next one after which it could, if there is one.";
     if (!w->block_count && !t->note)
         t->note = "The program has watched nothing: tidemark_watch of include/tidemark.h, "
                   "tidemark.watch of the Python package and record --watch do.";
@@ -334,6 +370,7 @@ static int run(struct asked *q, struct err *err)
     (void)err;
     covered_answer(q->answer, q->recorded->heap.run);
     watch_join(&s->watches, &q->recorded->frames);
+    watch_looks_join(&s->watches);
     op_stacks_start(&s->stacks, &q->recorded->frames, &q->recorded->arena);
     put_blocks(q, s);
     put_writes(q, s, most);
@@ -348,7 +385,7 @@ const struct question question_watch = {
     .summary = "who wrote to the memory that is watched",
     .group = QUESTION_OF_PROGRAM,
     .about =
-        "watch is about memory that the program has named by tidemark_watch or tidemark.watch, and tensors that record --watch has named. A write to a page that lies wholly in it is met when it is made: writes has the operator, the function and the line, the first byte and the last one that is known, and declared, which says whether the operator's schema declares a write, by what it has told (tidemark.torch.accesses) or by the rule of its name. Writes that follow each other from one place are one row; a page is open for two milliseconds after its first ones, so that not all are met. Besides, all of it is looked at where regions begin and end, at steps and marks: changes has what was found so, by the region that was open, after what was said before it.",
+        "watch is about memory that the program has named by tidemark_watch or tidemark.watch, and tensors that record --watch has named. A buffer of OpenCL (tidemark_watch_opencl) is read back after each kernel and command that may write to it, and changes has those after which its hash was another, with declared by what the kernel says of its argument. A write to a page that lies wholly in it is met when it is made: writes has the operator, the function and the line, the first byte and the last one that is known, and declared, which says whether the operator's schema declares a write, by what it has told (tidemark.torch.accesses) or by the rule of its name. Writes that follow each other from one place are one row; a page is open for two milliseconds after its first ones, so that not all are met. Besides, all of it is looked at where regions begin and end, at steps and marks: changes has what was found so, by the region that was open, after what was said before it.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct watch_state),
     .begin = begin,

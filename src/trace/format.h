@@ -280,6 +280,13 @@ enum trace_watch_kind {
     TRACE_WATCH_UNTOLD = 7, /* bytes: writes that have no record of their own */
     TRACE_WATCH_FREED = 8,  /* the program has given it back */
     TRACE_WATCH_NO_ROOM = 9, /* it is not watched: too many are */
+    TRACE_WATCH_COMMAND =
+        10, /* of a device, that may write there: name, stack; bytes: its number << 4 | enum
+                                 trace_watch_command. A look is made once it has ended */
+    TRACE_WATCH_RESULT =
+        11, /* of that look; bytes: the number << 33 | (could it not be read?) << 32 | a hash */
+    TRACE_WATCH_UNKNOWN = 12, /* it is not watched: no object of a device that is known, */
+    TRACE_WATCH_NO_SLOT = 13, /* or too many of these are */
 };
 
 enum trace_watch_why {
@@ -292,6 +299,15 @@ enum trace_watch_why {
     TRACE_WATCH_RING = 7,      /* io_uring or asynchronous reads */
     TRACE_WATCH_TAKEN = 8,     /* the program has changed its rights, or gave it to the kernel */
     TRACE_WATCH_SIGNALS = 9,   /* the program has set its handler past libc */
+    TRACE_WATCH_DEVICE = 10,   /* it is on a device: looks are made around commands */
+};
+
+enum trace_watch_command {                               /* flags */
+                           TRACE_COMMAND_DECLARED = 1,   /* that it writes there */
+                           TRACE_COMMAND_UNDECLARED = 2, /* that it does not */
+                           TRACE_COMMAND_BESIDE =
+                               4, /* in no order with looks that had not ended by then, or with other threads */
+                           TRACE_COMMAND_BEFORE = 8, /* none: the look before the first one */
 };
 
 enum trace_cause { /* of a WAIT */

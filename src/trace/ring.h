@@ -227,8 +227,8 @@ enum ring_mark {
     RING_MARK_DESCRIBED, /* address: of a block; text: what it is for, and its name */
     RING_MARK_ACCESS, /* address: of the memory; value: its bytes << 4 | enum trace_access_kind; text:
                         the operator or kernel */
-    RING_MARK_WATCH, /* address; value: of what changed its stack, of a write its bytes << 32 | its stack,
-                       else its bytes, << 4 | enum trace_watch_kind; text: its name, of a write the call's */
+    RING_MARK_WATCH, /* address; value: of what changed its stack, of a write its bytes << 32 | its stack, of
+                       a command its number likewise, else its bytes, << 4 | enum trace_watch_kind; text: its name, of a write the call's */
     RING_MARK_WINDOW,     /* from here on this process tells the stacks of its blocks, */
     RING_MARK_WINDOW_END, /* and from here on not; value of both: how many of its steps have ended */
     RING_MARK_RANK        /* value: which of RING_RANKS, from 0; text: its number, in digits */
