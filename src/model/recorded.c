@@ -253,16 +253,21 @@ static bool takes_part(const struct recorded *r, const struct taker *t, unsigned
     return t->reads ? t->reads & reads : !r->defined;
 }
 
-void recorded_pass(struct recorded *r, uint64_t until_ns, recorded_take *take, void *context)
+static void read_all(struct recorded *r, recorded_take *take, void *context)
 {
     struct taken_back records = {.take = take, .context = context};
     struct trace_event ev;
 
-    trace_rewind(r->trace, 0, until_ns);
     while (trace_next(r->trace, &ev))
         if (process_show(r->selection.process, &ev) && space_show(r->selection.space, &ev))
             taken_back_record(&records, &ev);
     taken_back_end(&records);
+}
+
+void recorded_pass(struct recorded *r, uint64_t until_ns, recorded_take *take, void *context)
+{
+    trace_rewind(r->trace, 0, until_ns);
+    read_all(r, take, context);
 }
 
 struct first_pass {
@@ -297,7 +302,9 @@ static void read_once(struct recorded *r, unsigned int reads)
         if (t->take)
             pass.active[pass.count++] = t;
     }
-    recorded_pass(r, reads & RECORDED_BOUND ? UINT64_MAX : pass.until_ns, take_first, &pass);
+    trace_rewind(r->trace, 0, reads & RECORDED_BOUND ? UINT64_MAX : pass.until_ns);
+    trace_judge(r->trace, pass.until_ns);
+    read_all(r, take_first, &pass);
     for (const struct taker *t = takers; t < takers + TAKERS; t++)
         if (t->end && takes_part(r, t, reads))
             t->end(r);

@@ -164,6 +164,12 @@ static bool unwanted(const struct chunks *k, const struct trace_chunk *c, bool f
            (c->last_ns < k->from_ns || c->first_ns > k->to_ns);
 }
 
+/* Damage that nobody asked about: a stretch of time needs nothing after it to be whole. */
+bool chunks_beyond(const struct chunks *k, const struct trace_chunk *c)
+{
+    return c->kind == TRACE_CHUNK_EVENTS && c->first_ns > k->judged_ns;
+}
+
 static void take_whole(struct chunks *k, const struct trace_chunk *c)
 {
     size_t after = k->at + sizeof(*c) + c->stored;
@@ -175,8 +181,10 @@ static void take_whole(struct chunks *k, const struct trace_chunk *c)
         k->at = after;
     } else if (followed || after == k->size) {
         count_gap(k, c->sequence);
-        k->health.damaged++;
-        k->health.damaged_bytes += after - k->at;
+        if (!chunks_beyond(k, c)) {
+            k->health.damaged++;
+            k->health.damaged_bytes += after - k->at;
+        }
         k->at = after;
     } else {
         step_over(k, k->at + 1);
@@ -209,7 +217,7 @@ bool chunks_next(struct chunks *k)
 void chunks_rewind(struct chunks *k, uint64_t from_ns, uint64_t to_ns)
 {
     k->from_ns = from_ns;
-    k->to_ns = to_ns;
+    k->to_ns = k->judged_ns = to_ns;
     k->health = (struct trace_health){0};
     k->at = k->first;
     k->sequence = 0;

@@ -20,6 +20,7 @@ struct chunks {
     size_t first;            /* where the first chunk begins */
     bool newer;              /* written by a newer version: unknown chunks are no damage */
     uint64_t from_ns, to_ns; /* chunks of events outside of it are hopped over */
+    uint64_t judged_ns;      /* damage to chunks of events that begin later is not counted */
     struct trace_health health;
 
     size_t at;         /* where the next chunk should begin */
@@ -43,6 +44,9 @@ void chunks_rewind(struct chunks *k, uint64_t from_ns, uint64_t to_ns);
 
 /* The greatest time that a chunk's header names; 0: none does. Nothing is unpacked. */
 uint64_t chunks_last_ns(const struct chunks *k);
+
+/* Is it after what is judged? */
+bool chunks_beyond(const struct chunks *k, const struct trace_chunk *c);
 
 /* Go on by one step: a chunk is unpacked into `records`, or was hopped or stepped over, which
  * leaves records_bytes 0. false at the end of the file.

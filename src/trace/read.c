@@ -28,6 +28,8 @@ struct trace {
 
 static void mark_damaged(struct trace *t, size_t bytes)
 {
+    if (chunks_beyond(&t->chunks, &t->chunks.chunk))
+        return;
     if (!t->marked)
         t->chunks.health.damaged++;
     t->marked = true;
@@ -161,6 +163,11 @@ void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns)
     chunks_rewind(&t->chunks, from_ns, to_ns);
     t->next = t->end = NULL;
     t->begun = false;
+}
+
+void trace_judge(struct trace *t, uint64_t to_ns)
+{
+    t->chunks.judged_ns = to_ns;
 }
 
 void trace_narrow(struct trace *t, uint64_t to_ns)

@@ -94,6 +94,9 @@ uint64_t trace_last_ns(const struct trace *t);
  */
 void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns);
 
+/* Damage to what is after a time is not told of in this pass. */
+void trace_judge(struct trace *t, uint64_t to_ns);
+
 /* Events after a time are not wanted in the rest of this pass. */
 void trace_narrow(struct trace *t, uint64_t to_ns);
 
