@@ -92,6 +92,8 @@ void recorded_bound_again(struct recorded *r)
 
 void recorded_bound_free(struct recorded_bound *b)
 {
+    if (b->heap.replay)
+        heap_replay_end(b->heap.replay); /* which nobody may have asked for */
     heap_free(&b->heap);
     threads_free(&b->threads);
     *b = (struct recorded_bound){0};
