@@ -19,23 +19,28 @@ model = nn.Sequential(nn.Linear(512, 1024), nn.GELU(), nn.Linear(1024, 1024), nn
 optimizer = torch.optim.Adam(model.parameters())
 
 
+def train():
+    x, y = torch.randn(512, 512), torch.randint(0, 100, (512,))
+    if PLANTED:
+        unused = torch.empty(3 * MIB)
+        early = torch.empty(5 * MIB)
+        late = torch.ones(7 * MIB)
+        x[0, 0] += late.sum() * 0
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    if PLANTED:
+        early.zero_()
+        assert unused.numel() == 3 * MIB  # which is no access
+
+
 def main():
     stale = None
-    for _ in range(4):
-        x, y = torch.randn(512, 512), torch.randint(0, 100, (512,))
+    for step in range(5):
+        if step:  # so that every step has one: the peak of a step without would bound what is won
+            train()
         if PLANTED:
-            unused = torch.empty(3 * MIB)
-            early = torch.empty(5 * MIB)
-            late = torch.ones(7 * MIB)
-            x[0, 0] += late.sum() * 0
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if PLANTED:
-            early.zero_()
-            assert unused.numel() == 3 * MIB  # which is no access
-            del early, late, unused
             stale = None
             stale = torch.ones(9 * MIB)
             stale.mul_(2)
