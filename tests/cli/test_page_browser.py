@@ -94,8 +94,7 @@ def firefox(node):
     return {**os.environ, "FIREFOX": found, "NODE_OPTIONS": options, "MOZ_CRASHREPORTER_DISABLE": "1"}
 
 
-# It cannot be told to prefer the dark, or paper
-@pytest.mark.parametrize("name", [name for name in FILES if name not in ("layout.test.mjs", "sites.test.mjs")])
+@pytest.mark.parametrize("name", [name for name in FILES if name != "sites.test.mjs"])  # that one needs no browser
 def test_in_firefox(name, node, firefox, template):
     done = subprocess.run([node, "--test", "--test-reporter=spec", f"tests/web/{name}"], cwd=ROOT,
                           env={**firefox, "TIDEMARK_PAGE": str(template)}, capture_output=True, text=True, timeout=600,

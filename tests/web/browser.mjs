@@ -38,6 +38,7 @@ const idle = []; // tabs that nobody uses: to make one takes longer than to read
 /** Opens a page. noise: what the console said; requests: every address that was asked for. */
 export async function open(path, { hash = '', width = 1280, height = 900, dark = false } = {}) {
     const tab = idle.pop() ?? (await browser.newPage());
+    await tab.bringToFront();
     await tab.setViewportSize({ width, height });
     await tab.emulateMedia({ media: null, colorScheme: dark ? 'dark' : 'light' });
     const [noise, requests] = [[], []];

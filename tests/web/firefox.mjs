@@ -18,11 +18,11 @@ const PREFS = {
     'browser.safebrowsing.malware.enabled': false,
     'browser.safebrowsing.phishing.enabled': false,
     'browser.newtabpage.enabled': false,
-    'layout.css.prefers-color-scheme.content-override': 1, // light
 };
 // Firefox says so even where the page has caught the error, and shows it
 const CAUGHT = 'Failed to read data from the ReadableStream';
 const KEYS = {
+    Backspace: '\uE003',
     Enter: '\uE007',
     Escape: '\uE00C',
     Tab: '\uE004',
@@ -61,7 +61,14 @@ class Session {
     }
 }
 
-const ofRole = (role) => (role === 'button' ? 'button:not([role])' : `[role=${role}]`);
+const OF_ROLE = { button: 'button:not([role])', spinbutton: 'input[type=number]' };
+const ofRole = (role) => OF_ROLE[role] ?? `[role=${role}]`;
+
+/** What a selector of playwright asks for: CSS, and at its end the text that is to be in it. */
+function meant(selector) {
+    const [, css, has] = /^(.*?)(?::has-text\("([^"]*)"\))?$/.exec(selector);
+    return { css, has };
+}
 
 class Locator {
     constructor(tab, find) {
@@ -76,6 +83,10 @@ class Locator {
     isVisible = () => this.on(([e]) => Boolean(e?.checkVisibility()));
     isHidden = async () => !(await this.isVisible());
     textContent = () => this.on(([e]) => e.textContent);
+    innerText = () => this.on(([e]) => e.innerText);
+    allInnerTexts = () => this.on((all) => all.map((e) => e.innerText));
+    inputValue = () => this.on(([e]) => e.value);
+    evaluateAll = (fn, arg) => this.on(fn, arg);
     getAttribute = (name) => this.on(([e], n) => e.getAttribute(n), name);
     boundingBox = () => this.on(([e]) => {
         const { x, y, width, height } = e.getBoundingClientRect();
@@ -96,19 +107,29 @@ class Locator {
     async click() {
         await this.tab.mouse.click(...(await this.middle()));
     }
+    /** By keys: what a script puts into a field is no change that the page is told of. */
+    async fill(value) {
+        await this.on(([e]) => e.select());
+        await this.tab.type(value ? [...value] : [KEYS.Backspace]);
+    }
+    async press(key) {
+        await this.focus();
+        await this.tab.keyboard.press(key);
+    }
 }
 
 /** In the page: the elements that a locator means, given to what is to be done with them. */
-const FIND = `({ css, name, n }, arg, work) => {
+const FIND = `({ css, has, name, n }, arg, work) => {
     const nameOf = (e) => (e.getAttribute('aria-label') ?? e.textContent).trim();
     let all = [...document.querySelectorAll(css)];
+    if (has) all = all.filter((e) => e.textContent.toLowerCase().includes(has.toLowerCase()));
     if (name) all = all.filter((e) => nameOf(e).includes(name));
     return work(n === undefined ? all : all.slice(n, n + 1), arg);
 }`;
 
 class Tab {
-    constructor(session, context) {
-        Object.assign(this, { session, context, heard: {}, at: [0, 0] });
+    constructor(session, context, settings) {
+        Object.assign(this, { session, context, settings, heard: {} });
         session.listeners.push((message) => this.hear(message));
         const act = (...actions) => this.point(actions);
         const move = (x, y) => ({ type: 'pointerMove', x: Math.round(x), y: Math.round(y) });
@@ -189,6 +210,10 @@ class Tab {
         throw new Error(`it did not come true: ${fn}`);
     }
 
+    /** A tab behind another one draws ever more seldom, at last once in minutes. */
+    bringToFront() {
+        return this.session.send('browsingContext.activate', { context: this.context });
+    }
     goto(url) {
         this.asked = url.replace(/#.*/, '');
         this.tell('request', { url: () => url });
@@ -202,18 +227,21 @@ class Tab {
         const { context } = this;
         return this.session.send('browsingContext.setViewport', { context, viewport });
     }
-    async emulateMedia({ media, colorScheme }) {
-        if (media || colorScheme === 'dark') throw new Error('Firefox ESR cannot be told');
+    async emulateMedia(wanted) {
+        await (await this.settings()).evaluate(prefer, wanted);
     }
 
-    locator(css) {
-        return new Locator(this, { css });
+    locator(selector) {
+        return new Locator(this, meant(selector));
     }
     getByRole(role, { name, checked, selected } = {}) {
         const state = checked ? '[aria-checked=true]' : selected ? '[aria-selected=true]' : '';
         return new Locator(this, { css: ofRole(role) + state, name });
     }
     textContent = (css) => this.locator(css).textContent();
+    innerText = (css) => this.locator(css).innerText();
+    inputValue = (css) => this.locator(css).inputValue();
+    $$eval = (css, fn, arg) => this.locator(css).evaluateAll(fn, arg);
     getAttribute = (css, name) => this.locator(css).getAttribute(name);
     click = (css) => this.locator(css).click();
     hover = (css) => this.locator(css).hover();
@@ -223,6 +251,18 @@ class Tab {
             e.value = v;
             e.dispatchEvent(new Event('change', { bubbles: true }));
         }, value);
+}
+
+/**
+ * In a page of Firefox itself: the medium and the theme of every tab. There is no command for them yet;
+ * what is not said stays.
+ */
+function prefer({ media, colorScheme }) {
+    for (const { gBrowser } of Services.wm.getEnumerator('navigator:browser'))
+        for (const { browsingContext: tab } of gBrowser.browsers) {
+            if (media !== undefined) tab.mediumOverride = media ?? '';
+            if (colorScheme !== undefined) tab.prefersColorSchemeOverride = colorScheme ?? 'none';
+        }
 }
 
 /** In the page: what JSON cannot say, and what it means here. */
@@ -242,7 +282,8 @@ export async function startFirefox(path) {
     const line = ([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`;
     const prefs = Object.entries(PREFS).map(line);
     writeFileSync(join(profile, 'user.js'), prefs.join(''));
-    const words = ['--headless', '--remote-debugging-port=0', '--no-remote', '--profile', profile];
+    const words = ['--headless', '--remote-debugging-port=0', '--no-remote'];
+    words.push('--remote-allow-system-access', '--profile', profile);
     const child = spawn(path, words, { stdio: ['ignore', 'ignore', 'pipe'] });
     const gone = new Promise((done) => child.on('exit', done));
     const address = await new Promise((resolve, reject) => {
@@ -261,11 +302,18 @@ export async function startFirefox(path) {
     await session.send('session.subscribe', {
         events: ['log.entryAdded', 'network.beforeRequestSent'],
     });
+    const newTab = async (background) => {
+        const wanted = { type: 'tab', background };
+        const { context } = await session.send('browsingContext.create', wanted);
+        return new Tab(session, context, settings);
+    };
+    let own;
+    const settings = async () => {
+        if (!own) await (own = await newTab(true)).goto('about:config');
+        return own;
+    };
     return {
-        async newPage() {
-            const { context } = await session.send('browsingContext.create', { type: 'tab' });
-            return new Tab(session, context);
-        },
+        newPage: () => newTab(false),
         async close() {
             child.kill();
             await gone;

@@ -74,7 +74,7 @@ test('what questions say is shown as it is, and text stays text', async () => {
 
 test('without tensors there is no such view', async () => {
     const { tab, close } = await open(pageWith({ tensors: null }));
-    assert.equal(await tab.$('#tab-tensors'), null);
+    assert.equal(await tab.locator('#tab-tensors').count(), 0);
     await close();
 });
 
