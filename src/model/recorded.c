@@ -178,6 +178,7 @@ static const struct taker takers[] = {
     {RECORDED_FRAMES, begin_frames, take_frames, end_frames},
     {RECORDED_HEAP, begin_heap, take_heap, end_heap},
     {RECORDED_BOUND, recorded_bound_begin, recorded_bound_take, recorded_bound_end, .whole = true},
+    {RECORDED_PEAK, recorded_peak_begin, recorded_peak_take, recorded_peak_end},
     {RECORDED_REGIONS, begin_regions, take_regions, NULL},
     {RECORDED_RUN, begin_run, take_run, end_run},
     {RECORDED_RUN_WHOLE, begin_whole, take_whole, end_whole},
@@ -224,7 +225,7 @@ static unsigned int missing(const struct recorded *r, unsigned int reads)
     const unsigned int with_heap = RECORDED_CREATORS | RECORDED_LIVED |
                                    RECORDED_COURSES; /* while it is read */
 
-    if (reads & (with_heap | RECORDED_REGIONS))
+    if (reads & (with_heap | RECORDED_REGIONS | RECORDED_PEAK))
         reads |= RECORDED_HEAP;
     if (reads & (RECORDED_HEAP | RECORDED_CPU | RECORDED_MOMENTS))
         reads |= RECORDED_FRAMES;
@@ -331,7 +332,7 @@ void recorded_read(struct recorded *r, const struct selection *o, unsigned int r
     if (reads & RECORDED_HEAP)
         recorded_bound_heap(r);
     r->listener_count = r->first_count = 0;
-    r->known |= reads;
+    r->known |= reads & ~(unsigned int)RECORDED_PEAK; /* another stretch may be asked about next */
 }
 
 void recorded_listen(struct recorded *r, run_tick *tick, void *context)

@@ -32,6 +32,7 @@ enum recorded_reads {                          /* names and threads are always r
                       RECORDED_LIVED = 512,    /* heap, with the lives of blocks by site */
                       RECORDED_COURSES = 1024, /* heap, with what heap_edges takes of it */
                       RECORDED_BOUND = 2048,   /* of itself, with the heap of a stretch */
+                      RECORDED_PEAK = 4096,    /* peak.time_ns, of selection.finer */
 };
 
 #define RECORDED_TAKERS 32
@@ -45,6 +46,11 @@ struct recorded_bound { /* of the peaks of a stretch: the heap of the whole trac
     bool taken;       /* it is read; false: there is no need, */
     uint64_t rest_ns; /* and this is as far as all others are */
     bool open;        /* its own peak takes the events again */
+};
+
+struct recorded_peak { /* of a stretch, while the whole is read */
+    struct heap heap;
+    uint64_t time_ns;
 };
 
 struct recorded {
@@ -65,6 +71,7 @@ struct recorded {
     struct sources sources;
     struct moments moments;
     struct recorded_bound bound;
+    struct recorded_peak peak;
     struct {
         run_tick *tick;
         void *context;
@@ -107,6 +114,11 @@ void recorded_bound_heap(struct recorded *r);
 struct heap_replay *recorded_bound_replay(const struct recorded *r);
 void recorded_bound_again(struct recorded *r);
 void recorded_bound_free(struct recorded_bound *b);
+
+/* recorded_peak.c: the same. */
+void recorded_peak_begin(struct recorded *r, unsigned int reads);
+void recorded_peak_take(struct recorded *r, const struct trace_event *ev);
+void recorded_peak_end(struct recorded *r);
 
 /* The run of the whole trace, whatever the stretch. */
 const struct run *recorded_whole(const struct recorded *r);

@@ -49,13 +49,11 @@ const struct question *question_default(struct trace *t)
 /* What something is for, and how long it was needed, is known by what becomes of it: of a stretch of time the moment
  * that is asked for is found, and the whole recording is read.
  */
-static struct selection whole_of(const struct question *q, struct recorded *r,
+static struct selection whole_of(const struct question *q, const struct recorded *r,
                                  const struct selection *o)
 {
     struct selection whole = *o;
 
-    if (!o->from_ns && !o->to_ns)
-        return whole;
     whole.finer = (struct selection_finer){o->from_ns,
                                            o->to_ns ? o->to_ns : trace_last_ns(r->trace)};
     whole.from_ns = whole.to_ns = 0;
@@ -63,41 +61,52 @@ static struct selection whole_of(const struct question *q, struct recorded *r,
         return whole;
     whole.at = SELECTION_AT_TIME;
     whole.at_ns = whole.finer.to_ns;
-    if (q->of_moment && o->at == SELECTION_AT_END)
-        return whole;
-    recorded_read(r, o, RECORDED_HEAP);
-    whole.at_ns = r->heap.peak_ns;
-    whole.at_peak = true;
+    whole.at_peak = !q->of_moment || o->at != SELECTION_AT_END;
     return whole;
+}
+
+/* What is read for them. Several together are all of what was asked for. */
+static struct selection suit(const struct question *const *list, int count,
+                             const struct recorded *r, const struct selection *o)
+{
+    struct selection suited = *o;
+
+    if (!o->from_ns && !o->to_ns)
+        return suited;
+    if (count == 1 && list[0]->of_lives)
+        return whole_of(list[0], r, o);
+    suited.finer = (struct selection_finer){o->from_ns, o->to_ns};
+    return suited;
+}
+
+/* The moment of a stretch's peak is known once that was read. */
+static void read_first(struct recorded *r, struct selection *o, unsigned int reads)
+{
+    recorded_read(r, o, o->at_peak ? reads | RECORDED_PEAK : reads);
+    if (!o->at_peak)
+        return;
+    o->at_ns = r->peak.time_ns;
+    recorded_read(r, o, reads);
 }
 
 int question_ask_all(const struct question *const *list, int count, struct recorded *r,
                      const struct selection *o, struct answer *answers, struct err *errs)
 {
-    struct asked *asked;
-    struct selection whole;
+    struct asked *asked = arena_alloc(answers->arena, (size_t)count * sizeof(*asked));
+    struct selection suited = suit(list, count, r, o);
     unsigned int reads = 0;
     int failed = 0;
 
-    if (count == 1 && list[0]->of_lives) {
-        whole = whole_of(list[0], r, o);
-        o = &whole;
-    } else if (o->from_ns || o->to_ns) { /* together they are all of what was read */
-        whole = *o;
-        whole.finer = (struct selection_finer){o->from_ns, o->to_ns};
-        o = &whole;
-    }
-    asked = arena_alloc(answers->arena, (size_t)count * sizeof(*asked));
     for (int i = 0; i < count; i++) {
         void *state = list[i]->state ? arena_alloc(answers[i].arena, list[i]->state) : NULL;
 
-        asked[i] = (struct asked){r, o, &answers[i], state};
+        asked[i] = (struct asked){r, &suited, &answers[i], state};
         answers[i].asked = o->asked;
         reads |= list[i]->reads;
         if (list[i]->begin)
             list[i]->begin(&asked[i]);
     }
-    recorded_read(r, o, reads);
+    read_first(r, &suited, reads);
     for (int i = 0; i < count; i++)
         if (list[i]->again)
             list[i]->again(&asked[i]);

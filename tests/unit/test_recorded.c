@@ -14,7 +14,6 @@
 #define QUESTIONS_ROOM 64
 #define PASSES_OF_ONE 2
 #define PASSES_OF_ALL 2
-#define PASSES_OF_LIVES 1 /* more, of a stretch: to find its peak first */
 
 static const char *const made[][2] = {
     {"make_heap_trace", "exact"}, {"make_heap_trace", "two"},     {"make_heap_trace", "sampled"},
@@ -80,9 +79,7 @@ static void forget(struct given *g)
 
 static struct given ask_alone(struct trace *t, const struct question *q, const struct selection *o)
 {
-    bool stretch = o->from_ns || o->to_ns;
     uint64_t before = trace_passes(t);
-    uint64_t most = PASSES_OF_ONE + (q->of_lives && stretch ? PASSES_OF_LIVES : 0);
     struct arena arena = {0};
     struct answer a = {.arena = &arena, .question = q->name};
     struct err err = {0};
@@ -93,7 +90,7 @@ static struct given ask_alone(struct trace *t, const struct question *q, const s
     keep(&g, question_ask(q, &r, o, &a, &err), &a, &err);
     recorded_close(&r);
     arena_free(&arena);
-    if (!CHECK(trace_passes(t) - before <= most))
+    if (!CHECK(trace_passes(t) - before <= PASSES_OF_ONE))
         printf("#   %s: %d passes\n", q->name, (int)(trace_passes(t) - before));
     return g;
 }
