@@ -168,11 +168,12 @@ bool identity_descends(int pid, bool (*ours)(void *context, int pid), void *cont
     return false;
 }
 
+/* On its way to that, a process has given up its memory, and takes long for it if it has much. */
 static bool is_over(int pid)
 {
     struct proc_reading r = {0};
 
-    return !look_at(pid, &r) || r.state == 'Z' || r.state == 'X';
+    return !look_at(pid, &r) || r.ending || r.state == 'Z' || r.state == 'X';
 }
 
 /* One that has ended, also while we ask, is nobody else either. */

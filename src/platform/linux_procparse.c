@@ -19,6 +19,8 @@ uint64_t proc_parse_number(const char **at)
     return n;
 }
 
+#define PF_EXITING 4 /* of the kernel's sched.h, and as old as the field */
+
 int proc_parse_stat(const char *text, struct proc_reading *r)
 {
     const char *name = strchr(text, '('),
@@ -38,6 +40,7 @@ int proc_parse_stat(const char *text, struct proc_reading *r)
     for (int i = 4; i < 50 && *s == ' '; i++) /* numbered as in proc(5) */
         field[i] = proc_parse_number(&s);
     r->ppid = (int)field[4];
+    r->ending = field[9] & PF_EXITING;
     r->minor_faults = field[10];
     r->child_minor_faults = field[11];
     r->major_faults = field[12];

@@ -44,6 +44,7 @@ struct proc_reading {
     uint64_t waited, forced; /* context switches of all threads that were seen */
     uint64_t cpu_ns;
     uint64_t pss;
+    bool ending;           /* it is past its last instruction, whatever its state still says */
     bool ignores_children; /* SIGCHLD: its children leave no rusage; told of a zombie, too */
 };
 

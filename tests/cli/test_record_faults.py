@@ -55,7 +55,7 @@ def reason(run, tmp_path):
 # Children that have no way to the ring
 
 
-@pytest.mark.parametrize("how", ["no-files", "locked", pytest.param("chroot", marks=need_root),
+@pytest.mark.parametrize("how", ["no-files", "laden", "locked", pytest.param("chroot", marks=need_root),
                                  pytest.param("user=65534", marks=need_root)])
 def test_a_child_is_recorded_that_could_not_open_the_ring(recorded, program, tmp_path, how):
     if how == "chroot":

@@ -23,6 +23,9 @@ static void test_names(void)
     CHECK_EQ(r.threads, 4);
     CHECK_EQ(r.start_ticks, 99);
     CHECK_EQ(r.vsz, 8192);
+    CHECK(!r.ending);
+    CHECK_EQ(proc_parse_stat("7 (x) R 1 1 1 0 -1 4194308 100", &r), 0);
+    CHECK(r.ending);
 }
 
 static void test_broken(void)

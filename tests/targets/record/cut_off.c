@@ -1,6 +1,7 @@
 /* Forks after it has cut itself off from what a recording needs, and allocates in the children.
  *   cut_off HOW CHILDREN BLOCKS [COMMAND... | shell COMMAND]
- * HOW: no-files (no descriptor is left), no-room (hardly an address is left), chroot=FOLDER, user=ID,
+ * HOW: no-files (no descriptor is left), laden (nor is one, and it is large, so that to end takes its
+ * children a while), no-room (hardly an address is left), chroot=FOLDER, user=ID,
  * locked (all memory, also what comes), wait (for a byte from standard input), nothing. Each child
  * allocates BLOCKS blocks of 100 bytes in its first thread and as many in a second, and frees them; with
  * a command, it becomes that, or has a shell run it, twice. Prints how many did not end well.
@@ -37,6 +38,16 @@ static int allocate_in_second(void)
     return pthread_create(&second, &small, allocate, NULL) || pthread_join(second, NULL);
 }
 
+static void become_large(void)
+{
+    size_t bytes = (size_t)512 << 20;
+    char *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (room == MAP_FAILED || madvise(room, bytes, MADV_NOHUGEPAGE) < 0)
+        exit(106);
+    memset(room, 1, bytes);
+}
+
 static void cut_off(const char *how)
 {
     struct rlimit few = {0};
@@ -44,7 +55,9 @@ static void cut_off(const char *how)
     unsigned long pages = 0;
     FILE *f;
 
-    if (strcmp(how, "no-files") == 0) {
+    if (strcmp(how, "laden") == 0)
+        become_large();
+    if (strcmp(how, "no-files") == 0 || strcmp(how, "laden") == 0) {
         getrlimit(RLIMIT_NOFILE, &few);
         few.rlim_cur = 0;
         setrlimit(RLIMIT_NOFILE, &few);
