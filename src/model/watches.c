@@ -5,10 +5,7 @@
 
 #include <stdlib.h>
 
-#define CHANGES_MOST ((size_t)1 << 20)
 #define REGIONS_MOST 4096
-#define AT_ONCE_NS 100000u
-#define ALIKE_WITHIN 64 /* rows before the last one that a write may go on with */
 #define WRITES_MOST 256 /* that are told between two looks; older ones are forgotten */
 
 struct watch_region {
@@ -159,7 +156,7 @@ static enum watch_declared declared(const struct watch_process *p, const struct 
 static void add_change(struct watches *w, const struct watch_process *p, struct watch_block *b,
                        const struct trace_event *ev)
 {
-    if (w->change_count == CHANGES_MOST) {
+    if (w->change_count == WATCHES_MOST) {
         w->left_out++;
         return;
     }
@@ -190,7 +187,7 @@ static void take_command(struct watches *w, const struct watch_process *p, struc
 {
     uint64_t flags = ev->watch.bytes & 15;
 
-    if (w->look_count == CHANGES_MOST) {
+    if (w->look_count == WATCHES_MOST) {
         w->left_out++;
         return;
     }
@@ -215,7 +212,7 @@ static void take_result(struct watches *w, const struct watch_process *p,
 {
     uint64_t value = ev->watch.bytes;
 
-    if (value >> 32 & 1 || w->hash_count == CHANGES_MOST)
+    if (value >> 32 & 1 || w->hash_count == WATCHES_MOST)
         return; /* it counts as none */
     memory_fit(w->hashes, w->hash_room, w->hash_count + 1);
     w->hashes[w->hash_count++] = (struct watch_hash){p->number, value >> 33, value & UINT32_MAX,
@@ -223,54 +220,6 @@ static void take_result(struct watches *w, const struct watch_process *p,
 }
 
 /* ---- writes ---- */
-
-bool watches_goes_on(const struct watch_write *row, const struct watch_write *next)
-{
-    return row->block == next->block && row->said == next->said && row->call == next->call &&
-           (next->from >= row->last || next->time_ns - row->until_ns < AT_ONCE_NS);
-}
-
-void watches_extend(struct watch_write *row, const struct watch_write *by)
-{
-    row->times += by->times;
-    row->from = row->from < by->from ? row->from : by->from;
-    row->to = row->to > by->to ? row->to : by->to;
-    row->last = by->last;
-    row->until_ns = by->until_ns;
-}
-
-/* The last one of the thread, if it is not long ago. */
-static struct watch_write *row_before(struct watches *w, uint64_t thread)
-{
-    size_t until = w->write_count > ALIKE_WITHIN ? w->write_count - ALIKE_WITHIN : 0;
-
-    for (size_t i = w->write_count; i-- > until;)
-        if (w->writes[i].thread == thread)
-            return &w->writes[i];
-    return NULL;
-}
-
-/* One without a stack of its own has that of the one before. */
-static void put_write(struct watches *w, struct watch_block *b, struct watch_write *next)
-{
-    struct watch_write *before = row_before(w, next->thread);
-
-    b->writes++;
-    if (before && !next->stack)
-        next->stack = before->stack;
-    if (before && before->stack == next->stack && watches_goes_on(before, next)) {
-        watches_extend(before, next);
-        return;
-    }
-    if (w->write_count == CHANGES_MOST) {
-        w->left_out++;
-        return;
-    }
-    if (b->writes == 1)
-        b->first_write = w->write_count;
-    memory_fit(w->writes, w->write_room, w->write_count + 1);
-    w->writes[w->write_count++] = *next;
-}
 
 static void take_write(struct watches *w, const struct watch_process *p,
                        const struct trace_event *ev)
@@ -283,23 +232,23 @@ static void take_write(struct watches *w, const struct watch_process *p,
     offset = ev->watch.address - b->address;
     length = ev->watch.bytes ? ev->watch.bytes : 1;
     length = length < b->bytes - offset ? length : b->bytes - offset;
-    put_write(w, b,
-              &(struct watch_write){.block = (size_t)(b - w->blocks),
-                                    .time_ns = ev->time_ns,
-                                    .thread = ev->watch.thread,
-                                    .stack = ev->watch.stack,
-                                    .from = offset,
-                                    .to = offset + length,
-                                    .times = 1,
-                                    .last = offset,
-                                    .until_ns = ev->time_ns,
-                                    .call = ev->watch.name,
-                                    .by = region_of(w, ev->watch.thread),
-                                    .since = p->since,
-                                    .since_name = p->since_name,
-                                    .said = p->said,
-                                    .declared = declared(p, b) == WATCH_DECLARED ? WATCH_DECLARED
-                                                                                 : WATCH_UNKNOWN});
+    watches_put(w, b,
+                &(struct watch_write){
+                    .block = (size_t)(b - w->blocks),
+                    .time_ns = ev->time_ns,
+                    .thread = ev->watch.thread,
+                    .stack = ev->watch.stack,
+                    .from = offset,
+                    .to = offset + length,
+                    .times = 1,
+                    .last = offset,
+                    .until_ns = ev->time_ns,
+                    .call = ev->watch.name,
+                    .by = region_of(w, ev->watch.thread),
+                    .since = p->since,
+                    .since_name = p->since_name,
+                    .said = p->said,
+                    .declared = declared(p, b) == WATCH_DECLARED ? WATCH_DECLARED : WATCH_UNKNOWN});
 }
 
 /* ---- all of it ---- */
@@ -308,7 +257,7 @@ static void add_block(struct watches *w, uint64_t process, const struct trace_ev
 {
     bool began = ev->watch.watch_kind == TRACE_WATCH_BEGAN;
 
-    if (w->block_count == CHANGES_MOST)
+    if (w->block_count == WATCHES_MOST)
         return;
     memory_fit(w->blocks, w->block_room, w->block_count + 1);
     w->blocks[w->block_count++] = (struct watch_block){.process = process,

@@ -13,6 +13,8 @@
 
 #include "model/threads.h"
 
+#define WATCHES_MOST ((size_t)1 << 20) /* of each kind that is kept */
+
 enum watch_declared { WATCH_UNKNOWN, WATCH_DECLARED, WATCH_UNDECLARED };
 
 enum watch_since { WATCH_SINCE_NOTHING, WATCH_SINCE_BEGIN, WATCH_SINCE_END, WATCH_SINCE_MARK };
@@ -91,6 +93,8 @@ struct watches { /* zeroed but for its threads: empty */
  */
 bool watches_goes_on(const struct watch_write *row, const struct watch_write *next);
 void watches_extend(struct watch_write *row, const struct watch_write *by);
+/* A write to a block. One without a stack of its own has that of the one before. */
+void watches_put(struct watches *w, struct watch_block *b, struct watch_write *next);
 
 void watches_take(void *watches, const struct trace_event *ev);
 void watches_free(struct watches *w);

@@ -143,13 +143,14 @@ static void on_tick(const struct run *r, uint64_t time_ns, void *context)
 
 /* ---- the whole run ---- */
 
-static void fill_range(struct table_cell *c, const struct run_range *r)
+static void fill_range(struct table_cell *least, struct table_cell *mean, struct table_cell *most,
+                       const struct run_range *r)
 {
     if (!r->count)
         return;
-    cell_number(&c[0], r->least);
-    cell_rounded(&c[1], r->sum / (double)r->count);
-    cell_number(&c[2], r->most);
+    cell_number(least, r->least);
+    cell_rounded(mean, r->sum / (double)r->count);
+    cell_number(most, r->most);
 }
 
 static void fill_device(struct table_cell *c, const struct run_device *d)
@@ -161,9 +162,9 @@ static void fill_device(struct table_cell *c, const struct run_device *d)
     cell_text(&c[NAME], d->name);
     if (metrics_get(&d->most, METRIC_DEVICE_TOTAL, &value))
         cell_number(&c[TOTAL], value);
-    fill_range(&c[USED_LEAST], &d->used);
-    fill_range(&c[OURS_LEAST], &d->ours);
-    fill_range(&c[REST_LEAST], &d->rest);
+    fill_range(&c[USED_LEAST], &c[USED_AVERAGE], &c[USED_PEAK], &d->used);
+    fill_range(&c[OURS_LEAST], &c[OURS_AVERAGE], &c[OURS_PEAK], &d->ours);
+    fill_range(&c[REST_LEAST], &c[REST_AVERAGE], &c[REST_PEAK], &d->rest);
     if (d->reserved.count)
         cell_number(&c[RESERVED], d->reserved.most);
     if (d->busy.count) {
@@ -182,7 +183,7 @@ static void fill_use(struct table_cell *c, const struct run_device_use *u)
     cell_text(&c[USE_DEVICE], u->device->label);
     cells_pid(&c[USE_PID], u->process);
     cell_text(&c[USE_PROCESS], u->process->name);
-    fill_range(&c[USE_LEAST], &u->used);
+    fill_range(&c[USE_LEAST], &c[USE_AVERAGE], &c[USE_PEAK], &u->used);
     if (u->shared != UINT64_MAX)
         cell_number(&c[USE_SHARED], u->shared);
     if (u->busy.count)
