@@ -646,11 +646,12 @@ def test_a_tool_that_is_told_to_end_while_it_enters(target, program, start, tmp_
             "for line in sys.stdin:\n    print('did', flush=True)\n")
     python = target("/usr/bin/python3", "-c", code)
     python.process.out.find(rb"held")
+    python.say("x\n", "did\n")
     tool = start("attach", "--no-names", "-f", "-o", tmp_path / "t.tide", str(python.pid))
     until(lambda: "tidemark-entering" in open(f"/proc/{python.pid}/maps").read(), "it to enter")
     tool.send_signal(signal.SIGTERM)
-    if tool.wait(PATIENCE) != -signal.SIGTERM:
-        assert tool.returncode == 126
+    assert tool.wait(PATIENCE) in (126, -signal.SIGTERM, 0)  # 0: by the thread that holds it, which may
+    if tool.returncode == 126:
         assert re.fullmatch(rb"tidemark: [^\n]+\n", tool.err.rest())
     assert status(python.pid, "TracerPid") == "0"
     freed.touch()

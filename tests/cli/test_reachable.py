@@ -36,19 +36,22 @@ def test_lost_and_reachable_blocks_are_told_apart(leaks, target):
 
 
 def test_python_loses_nothing_but_what_c_lost(leaks):
-    """Objects in a cycle, in a list, in a dict; and memory that ctypes forgot."""
+    """Objects in a cycle, in a list, in a dict; and memory that ctypes forgot: a word that is left over
+    somewhere may still name one block of it."""
     code = """
 import ctypes, gc
 gc.disable()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
-libc.malloc(54321)
+for i in range(4):
+    libc.malloc(54321)
 kept = [bytearray(3000) for i in range(100)]
 d = {i: str(i) * 10 for i in range(1000)}
 """
     facts, rows = leaks("/usr/bin/python3", "-c", code)
-    assert [r["lost_blocks"] for r in rows if r["bytes"] == 54321] == [1]
-    assert facts["lost"] - 54321 < facts["alive"] / 20
+    forgotten, = [r["lost_blocks"] for r in rows if r["bytes"] == 4 * 54321]
+    assert forgotten >= 3
+    assert facts["lost"] - forgotten * 54321 < facts["alive"] / 20
     kept = [r for r in rows if r["bytes"] >= 300000]
     assert kept and all(r["lost"] == 0 for r in kept)
 

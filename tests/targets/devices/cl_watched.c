@@ -15,6 +15,8 @@
  */
 #include "tidemark.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,17 +158,28 @@ static void queues(void)
     expect(clFinish(any));
 }
 
+static void CL_CALLBACK note(cl_mem mem, void *gone)
+{
+    (void)mem;
+    atomic_store((atomic_bool *)gone, true);
+}
+
+/* A thread of the driver may have it a little longer than clFinish waits. Who asks last is told first. */
 static void released(void)
 {
     cl_mem w = make(CL_MEM_READ_WRITE, BYTES, NULL);
+    atomic_bool gone = false;
     cl_kernel k;
 
     write_it(w, 1);
+    expect(clSetMemObjectDestructorCallback(w, note, &gone));
     tidemark_watch_opencl(w, "w");
     launch(k = kernel("add_one", w, NULL));
     expect(clReleaseKernel(k));
     expect(clReleaseMemObject(w));
     expect(clFinish(queue));
+    while (!atomic_load(&gone))
+        usleep(1000);
 }
 
 static void ended(void)
