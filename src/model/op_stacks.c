@@ -247,6 +247,7 @@ static void take_name(struct describing *d, const struct op_name *n)
     if (n->found.framework)
         out->framework = n->found.framework;
     set_phase(d, n);
+    out->stepping |= meaning == OP_OPTIMIZER;
     if (meaning == OP_NAMED || meaning == OP_COMPILED)
         set_op(d, n);
     if (meaning == OP_NODE)

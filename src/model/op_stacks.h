@@ -37,6 +37,7 @@ struct op_stack {
     struct table_frame site; /* by op_stack_site alone */
     bool sited;
     enum op_phase phase;
+    bool stepping;  /* in an optimizer's step, as are forward and backward of its closure */
     bool native;    /* it has frames of native code */
     bool tensor;    /* its blocks are the memory of tensors */
     bool workspace; /* or what kernels work in */

@@ -6,6 +6,7 @@
 #include "trace/batch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST 4000 /* bytes: smaller blocks may be samples, which come by chance */
 #define BIRTHS_MOST ((size_t)1 << 21)
@@ -24,16 +25,15 @@ const char *step_how_text(enum step_how how)
 
 /* ---- births ---- */
 
-static void add(struct step_find *f, uint64_t time_ns, uint64_t process, uint64_t stack)
+static void add(struct step_find *f, struct step_birth birth)
 {
     if (f->count == BIRTHS_MOST) {
         f->left_out++;
         return;
     }
     memory_fit(f->births, f->room, f->count + 1);
-    f->births[f->count] = (struct step_birth){time_ns, process, (uint32_t)stack, (uint32_t)f->count,
-                                              NULL};
-    f->count++;
+    birth.order = (uint32_t)f->count;
+    f->births[f->count++] = birth;
 }
 
 static bool is_framework(const char *module)
@@ -51,7 +51,10 @@ static void take_alloc(struct step_find *f, struct threads *threads, const struc
                                        : NULL;
 
     if (t)
-        add(f, ev->time_ns, t->process, ev->alloc.stack);
+        add(f, (struct step_birth){.time_ns = ev->time_ns,
+                                   .process = t->process,
+                                   .thread = ev->alloc.thread,
+                                   .stack = (uint32_t)ev->alloc.stack});
 }
 
 static uint64_t info_key(uint64_t process, uint64_t info)
@@ -83,7 +86,10 @@ static void take_run(void *context, const struct batches_run *run)
     for (const struct batch_item *e = run->items; e < run->items + run->count; e++)
         if (e->op == BATCH_ALLOC &&
             intmap_get(&b->find->infos, info_key(b->process, e->info), &stack))
-            add(b->find, run->time_ns, b->process, stack);
+            add(b->find, (struct step_birth){.time_ns = run->time_ns,
+                                             .process = b->process,
+                                             .thread = run->thread,
+                                             .stack = (uint32_t)stack});
 }
 
 void step_find_take(struct step_find *f, const struct names *names, struct threads *threads,
@@ -165,6 +171,56 @@ static size_t ends_by_line(const struct step_birth *births, size_t count, enum o
         }
     }
     return found >= STEPS_LEAST && (last - first) * 2 >= count - first ? found : 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct step_birth *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Of each thread by itself, in their order. What an optimizer's closure makes does not leave its step. */
+static size_t by_threads(const struct step_birth *births, size_t count, enum op_phase phase,
+                         struct step_birth *out)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (phase == OP_PHASE_OPTIMIZER && births[i].from->stepping &&
+            !is_of(births[i].from, phase))
+            continue;
+        out[kept] = births[i];
+        out[kept].order = (uint32_t)kept;
+        kept++;
+    }
+    memory_sort(out, kept, sizeof(*out), by_thread);
+    return kept;
+}
+
+/* The steps of the thread that makes most. */
+static size_t ends_by_lines(const struct step_birth *births, size_t count, enum op_phase phase,
+                            uint64_t *ends)
+{
+    struct step_birth *of = memory_zeroed((count + 1) * sizeof(*of));
+    uint64_t *tried = memory_zeroed((count + 1) * sizeof(*tried));
+    size_t kept = by_threads(births, count, phase, of), most = 0;
+
+    for (size_t i = 0, next; i < kept; i = next) {
+        size_t found;
+
+        for (next = i; next < kept && of[next].thread == of[i].thread;)
+            next++;
+        found = ends_by_line(of + i, next - i, phase, tried);
+        if (found > most)
+            memcpy(ends, tried, found * sizeof(*ends));
+        most = found > most ? found : most;
+    }
+    free(tried);
+    free(of);
+    return most;
 }
 
 /* ---- by a pattern ---- */
@@ -277,11 +333,11 @@ size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *e
     size_t found;
 
     *how = STEP_BY_OPTIMIZER;
-    found = ends_by_line(births, count, OP_PHASE_OPTIMIZER, ends);
+    found = ends_by_lines(births, count, OP_PHASE_OPTIMIZER, ends);
     if (found)
         return found;
     *how = STEP_BY_BACKWARD;
-    found = ends_by_line(births, count, OP_PHASE_BACKWARD, ends);
+    found = ends_by_lines(births, count, OP_PHASE_BACKWARD, ends);
     if (found)
         return found;
     *how = STEP_BY_PATTERN;

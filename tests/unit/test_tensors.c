@@ -240,6 +240,7 @@ static void nothing_at_all_is_no_mistake(void)
 
 /* ---- steps ---- */
 
+/* Names tell more: in_x is made by what an optimizer calls, two_x by another thread. */
 static size_t steps_of(const char *setup, const char *step, int steps, const char *end,
                        enum step_how *how)
 {
@@ -247,8 +248,15 @@ static size_t steps_of(const char *setup, const char *step, int steps, const cha
     struct step_birth births[MOST];
     uint64_t ends[MOST];
 
-    for (uint32_t i = 0; i < l->count; i++)
-        births[i] = (struct step_birth){l->list[i].born_ns, 1, l->list[i].stack, i, &l->from[i]};
+    for (uint32_t i = 0; i < l->count; i++) {
+        l->from[i].stepping = !strncmp(l->names[i], "in_", 3);
+        births[i] = (struct step_birth){.time_ns = l->list[i].born_ns,
+                                        .process = 1,
+                                        .thread = strncmp(l->names[i], "two_", 4) ? 1 : 2,
+                                        .stack = l->list[i].stack,
+                                        .order = i,
+                                        .from = &l->from[i]};
+    }
     return step_find_ends(births, l->count, ends, how);
 }
 
@@ -270,6 +278,35 @@ static void of_two_optimizers_the_last_ends_a_step(void)
                    "g=backward/mm/40 b=optimizer/sqrt/40@9 ",
                    5, "", &how) == 5);
     CHECK(how == STEP_BY_OPTIMIZER);
+}
+
+static void what_an_optimizer_calls_is_of_its_step(void)
+{
+    enum step_how how;
+#define CLOSURE "in_h=forward/mm/80 in_g=backward/mm/40 "
+
+    CHECK(steps_of(MODEL,
+                   CLOSURE "m=optimizer/clone/40 " CLOSURE "m=optimizer/clone/40 " CLOSURE
+                           "m=optimizer/clone/40 x=other/randn/80@4 ",
+                   5, "", &how) == 5);
+    CHECK(how == STEP_BY_OPTIMIZER);
+}
+
+static void threads_do_not_end_steps_of_each_other(void)
+{
+    enum step_how how;
+
+    CHECK(steps_of(MODEL,
+                   "h=forward/mm/80 two_h=forward/mm/80 g=backward/mm/40 s=optimizer/sqrt/40 "
+                   "two_g=backward/mm/40 s=optimizer/sqrt/40 two_s=optimizer/sqrt/40 "
+                   "s=optimizer/sqrt/40 two_s=optimizer/sqrt/40 ",
+                   5, "", &how) == 5);
+    CHECK(how == STEP_BY_OPTIMIZER);
+    CHECK(steps_of(MODEL,
+                   "two_h=forward/mm/80 g=backward/mm/40 two_g=backward/mm/40 g=backward/mm/40 "
+                   "h=forward/mm/80 two_h=forward/mm/80 two_g=backward/mm/40 ",
+                   5, "", &how) == 10);
+    CHECK(how == STEP_BY_BACKWARD);
 }
 
 static void one_that_allocates_once_is_not_asked(void)
@@ -382,6 +419,8 @@ int main(void)
         {"nothing at all is no mistake", nothing_at_all_is_no_mistake},
         {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},
         {"of two optimizers the last ends a step", of_two_optimizers_the_last_ends_a_step},
+        {"what an optimizer calls is of its step", what_an_optimizer_calls_is_of_its_step},
+        {"threads do not end steps of each other", threads_do_not_end_steps_of_each_other},
         {"one that allocates once is not asked", one_that_allocates_once_is_not_asked},
         {"a pause to evaluate is no step", a_pause_to_evaluate_is_no_step},
         {"tokens are found among layers", tokens_are_found_among_layers},
