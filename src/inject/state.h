@@ -212,6 +212,7 @@ struct thread {            /* private memory, most of it never touched */
     struct meld meld;
     uint64_t python_frames[RING_DEPTH_MOST + 8];
     uint64_t mixed[MIXED_MOST];
+    uintptr_t tstate; /* its PyThreadState as it was last asked for, if its frames are read; or 0 */
     uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
     char text[RING_TEXT_MOST];
     struct thread_label labels[THREAD_LABELS];

@@ -161,7 +161,8 @@ static inline uintptr_t tstate_of(struct thread *t, bool interrupted)
 {
     uintptr_t tstate = python_own_tstate(t);
 
-    return tstate && python_ready(t, tstate, interrupted) ? tstate : 0;
+    t->tstate = tstate && python_ready(t, tstate, interrupted) ? tstate : 0;
+    return t->tstate;
 }
 
 static OUTLINE uint32_t python_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -174,6 +175,21 @@ uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp
     if (unlikely(is_old(t)))
         unwind_forget(t);
     return python_any() ? python_stack(t, pc, sp, fp) : stack_of(t, (struct caller){pc, sp, fp}, 0);
+}
+
+/* The state of who holds the GIL is alive, and is the thread's own where it was so before: a word to read,
+ * where asking for the thread's own takes several calls.
+ */
+uint32_t unwind_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    uintptr_t tstate;
+
+    if (unlikely(is_old(t)) || unlikely(!t->tstate))
+        return unwind_stack(t, pc, sp, fp);
+    tstate = (uintptr_t)python.current();
+    if (unlikely(tstate != t->tstate))
+        return unwind_stack(t, pc, sp, fp);
+    return stack_of(t, (struct caller){pc, sp, fp}, tstate);
 }
 
 /* It is told as every other stack, so children, other threads and a new collector know it in the same way. */
@@ -212,6 +228,7 @@ uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintpt
 void unwind_forget(struct thread *t)
 {
     t->generation = atomic_load(&process.generation);
+    t->tstate = 0;
     memset(t->pcs, 0, sizeof(t->pcs));
     memset(t->stacks, 0, sizeof(t->stacks));
     t->told.count = t->sight.count = 0;
