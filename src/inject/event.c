@@ -191,6 +191,7 @@ void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t
                   uintptr_t fp)
 {
     struct thread *t;
+    uint32_t stack;
 
     if (unlikely(local.muted))
         return;
@@ -201,7 +202,9 @@ void event_record(const void *p, size_t size, enum ring_origin origin, uintptr_t
         t = record_enter(sp);
         if (unlikely(!t))
             return;
-        put_alloc(t, p, size, origin, unwind_stack(t, pc, sp, fp));
+        stack = origin == RING_BY_PYTHON ? unwind_python(t, pc, sp, fp)
+                                         : unwind_stack(t, pc, sp, fp);
+        put_alloc(t, p, size, origin, stack);
         record_leave();
     } else if (mode_is_sampled(local.mode) && local.left < 0) {
         take_sample(p, size, origin, (struct caller){pc, sp, fp});

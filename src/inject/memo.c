@@ -2,7 +2,6 @@
 #include "inject/memo.h"
 
 #include "inject/path.h"
-#include "inject/sight.h"
 
 /* The first place of a key's set. */
 static inline size_t set_of(uint64_t key)
@@ -12,50 +11,33 @@ static inline size_t set_of(uint64_t key)
     return ((key >> 20) & (sets - 1)) * MEMO_WAYS;
 }
 
-static inline bool same_words(const struct memo *m, const struct memo_entry *e)
-{
-    const uint32_t *at = &m->offsets[e->start % MEMO_WORDS];
-    const uint64_t *value = &m->values[e->start % MEMO_WORDS];
-    uint64_t differ = 0;
-
-#define WORD(i) (*(const volatile uint64_t *)(e->sp + at[i]) ^ value[i])
-    for (unsigned int i = 0; i < e->words && !differ; i += MEMO_WORDS_STEP)
-        differ = WORD(i) | WORD(i + 1) | WORD(i + 2) | WORD(i + 3);
-#undef WORD
-    return !differ;
-}
-
-/* Are its words and frames still there? Others overwrite them in the course of time. */
-static inline bool is_whole(const struct memo *m, const struct memo_entry *e)
-{
-    return e->start + MEMO_WORDS >= m->top + MEMO_WORDS_EACH &&
-           e->first + MEMO_FRAMES >= m->top_frame + MEMO_FRAMES_EACH;
-}
-
-static inline bool is_it(const struct memo *m, const struct memo_entry *e,
-                         const struct memo_call *c)
-{
-    return e->sp == c->sp && e->python == c->python && (!e->needs_fp || e->fp == c->fp) &&
-           is_whole(m, e) && same_words(m, e) &&
-           (!e->frames || sight_same(&m->frames[e->first % MEMO_FRAMES], e->frames));
-}
-
-/* The stack after this one will most often be the one that came after it before: what is compared then
- * is fetched now, and need not wait until it is known who asks.
+/* It came after `before` and was not expected: the second time in a row it will be. A loop that is left
+ * goes on with itself the next time.
  */
-static inline uint32_t recalled(struct memo *m, unsigned int place)
+static uint32_t strayed(struct memo *m, struct memo_entry *before, unsigned int place)
 {
-    const struct memo_entry *e = &m->entries[place];
+    if (!before->strayed) {
+        before->other = (uint16_t)place;
+    } else {
+        before->other = before->next;
+        before->next = (uint16_t)place;
+        before->next_start = m->entries[place].start % MEMO_CELLS;
+    }
+    before->strayed = !before->strayed;
+    return memo_recalled(m, place);
+}
 
-    __builtin_prefetch(&m->entries[e->next]);
-    __builtin_prefetch(&m->values[e->next_start]);
-    m->last = (uint16_t)place;
-    m->expected = e->next;
-    return e->stack;
+uint32_t memo_recall_other(struct memo *m, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+                           uintptr_t frame)
+{
+    struct memo_entry *before = &m->entries[m->last];
+    unsigned int place = before->other;
+
+    return memo_is_it(m, &m->entries[place], pc, sp, fp, frame) ? strayed(m, before, place) : 0;
 }
 
 /* Which place of a set it is cannot be guessed: so all are looked at, without a branch for each. */
-static OUTLINE uint32_t search(struct memo *m, const struct memo_call *c)
+uint32_t memo_search(struct memo *m, const struct memo_call *c)
 {
     size_t set = set_of(c->key);
     unsigned int at = 0;
@@ -64,34 +46,26 @@ static OUTLINE uint32_t search(struct memo *m, const struct memo_call *c)
         at |= (unsigned int)(m->keys[set + i] == c->key) << i;
     for (; at; at &= at - 1) {
         unsigned int place = (unsigned int)set + (unsigned int)__builtin_ctz(at);
-        struct memo_entry *before = &m->entries[m->last];
 
-        if (!is_it(m, &m->entries[place], c))
-            continue;
-        before->next = (uint16_t)place;
-        before->next_start = m->entries[place].start % MEMO_WORDS;
-        return recalled(m, place);
+        if (memo_is_it(m, &m->entries[place], c->pc, c->sp, c->fp, c->python))
+            return strayed(m, &m->entries[m->last], place);
     }
     return 0;
 }
 
-uint32_t memo_recall(struct thread *t, const struct memo_call *c)
+/* Whatever is written there next overwrites no more than one stack may have. */
+static void move_on(struct memo *m, size_t cells)
 {
-    struct memo *m = &t->memo;
-    const struct memo_entry *e = &m->entries[m->expected];
-
-    if (likely(e->key == c->key && is_it(m, e, c)))
-        return recalled(m, m->expected);
-    return search(m, c);
+    m->top += cells;
+    if (m->top + MEMO_CELLS_EACH > MEMO_CELLS)
+        m->whole_from = m->top + MEMO_CELLS_EACH - MEMO_CELLS;
 }
 
-/* Room for the words and frames of one stack, each in one run. */
+/* Room for the cells of one stack, in one run. */
 static void make_room(struct memo *m)
 {
-    if (m->top % MEMO_WORDS + MEMO_WORDS_EACH > MEMO_WORDS)
-        m->top += MEMO_WORDS - m->top % MEMO_WORDS;
-    if (m->top_frame % MEMO_FRAMES + MEMO_FRAMES_EACH > MEMO_FRAMES)
-        m->top_frame += MEMO_FRAMES - m->top_frame % MEMO_FRAMES;
+    if (m->top % MEMO_CELLS + MEMO_CELLS_EACH > MEMO_CELLS)
+        move_on(m, MEMO_CELLS - m->top % MEMO_CELLS);
 }
 
 static size_t place_for(struct memo *m, uint64_t key)
@@ -99,47 +73,56 @@ static size_t place_for(struct memo *m, uint64_t key)
     size_t set = set_of(key);
 
     for (size_t i = set; i < set + MEMO_WAYS; i++)
-        if (!m->keys[i] || !is_whole(m, &m->entries[i]))
+        if (!m->keys[i] || m->entries[i].start < m->whole_from)
             return i;
     return set + m->turn[set / MEMO_WAYS]++ % MEMO_WAYS;
 }
 
-/* The last is compared again where others would be. */
-static void fill_up(struct path_words *w)
+/* The words of the first step, which is none of the walk's, and those of the walk; the last is compared
+ * again where others would be.
+ */
+static bool read_words(const struct thread *t, const struct memo_call *c, struct path_words *w)
 {
-    for (; w->count % MEMO_WORDS_STEP; w->count++) {
-        w->offsets[w->count] = w->offsets[w->count - 1];
-        w->values[w->count] = w->values[w->count - 1];
+    if (!path_add(w, c->out.to.sp + (uintptr_t)ARCH_RETURN_OFFSET, c->out.to.pc) ||
+        !path_read(t, w))
+        return false;
+    if (w->needs_fp && c->out.fp_at && !path_add(w, c->out.fp_at, c->out.to.fp))
+        return false;
+    w->needs_fp = c->out.by_fp || (w->needs_fp && !c->out.fp_at);
+    while (w->count % MEMO_FOUR) {
+        const struct memo_words *four = &w->cells[w->count / MEMO_FOUR].words;
+        size_t last = w->count % MEMO_FOUR - 1;
+
+        path_add(w, w->base + four->offsets[last], four->values[last]);
     }
+    return true;
 }
 
 void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, size_t frames)
 {
     struct memo *m = &t->memo;
-    struct path_words w = {.base = c->sp, .most = MEMO_WORDS_EACH};
-    size_t place;
+    struct path_words w = {.base = c->sp, .most = (size_t)MEMO_WORDS_EACH * MEMO_FOUR};
+    size_t place, words;
 
-    if (frames > MEMO_FRAMES_EACH || !frames != !c->python)
+    if (frames > MEMO_FRAMES_EACH || !frames != !c->python || t->stack_high - c->sp > UINT32_MAX)
         return;
     make_room(m);
-    w.offsets = &m->offsets[m->top % MEMO_WORDS];
-    w.values = &m->values[m->top % MEMO_WORDS];
-    if (!path_read(t, &w) ||
-        (frames && !sight_read(t, &m->frames[m->top_frame % MEMO_FRAMES], frames, c->python)))
+    w.cells = &m->cells[m->top % MEMO_CELLS];
+    if (!read_words(t, c, &w))
         return;
-    fill_up(&w);
+    words = w.count / MEMO_FOUR;
+    if (frames && !sight_read(t, w.cells + words, frames, c->python))
+        return;
     place = place_for(m, c->key);
     m->keys[place] = c->key;
-    m->entries[place] = (struct memo_entry){.key = c->key,
+    m->entries[place] = (struct memo_entry){.pc = c->pc,
                                             .sp = c->sp,
                                             .fp = c->fp,
                                             .python = c->python,
                                             .start = m->top,
-                                            .first = m->top_frame,
                                             .stack = stack,
-                                            .words = (uint16_t)w.count,
+                                            .words = (uint16_t)words,
                                             .frames = (uint16_t)frames,
                                             .needs_fp = w.needs_fp};
-    m->top += w.count;
-    m->top_frame += frames;
+    move_on(m, words + frames);
 }

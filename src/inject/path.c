@@ -106,15 +106,6 @@ void path_forget(struct thread *t)
     t->path.count = t->path.shared = 0;
 }
 
-static inline bool add_word(struct path_words *w, uintptr_t at, uintptr_t value)
-{
-    if (w->count == w->most)
-        return false;
-    w->offsets[w->count] = (uint32_t)(at - w->base);
-    w->values[w->count++] = value;
-    return true;
-}
-
 /* A frame pointer is one of the words where a step uses it, and not where it is only handed on. */
 bool path_read(const struct thread *t, struct path_words *w)
 {
@@ -123,17 +114,16 @@ bool path_read(const struct thread *t, struct path_words *w)
     uintptr_t high = t->stack_high;
     bool room = t->path.count > 0;
 
-    w->count = 0;
     w->needs_fp = room && s->needs_fp;
     for (; s < end && room; s++) {
         if (s->uses_fp && from) {
-            room = add_word(w, high - from->fp_at, from->to.fp);
+            room = path_add(w, high - from->fp_at, from->to.fp);
             from = NULL;
         }
         if (s->cfa_at)
-            room = room && add_word(w, high - s->cfa_at, s->to.sp);
+            room = room && path_add(w, high - s->cfa_at, s->to.sp);
         if (s->pc_at)
-            room = room && add_word(w, high - s->pc_at, s->to.pc);
+            room = room && path_add(w, high - s->pc_at, s->to.pc);
         if (s->fp_at)
             from = s;
     }

@@ -30,15 +30,26 @@ void path_end(struct thread *t, const struct path_step *joined, bool cut);
 /* It has not: nothing is to be joined. */
 void path_forget(struct thread *t);
 
-struct path_words { /* what the last walk read: offsets from `base`, and values */
+struct path_words { /* what a walk read: offsets from `base`, and values */
     uintptr_t base;
-    uint32_t *offsets;
-    uint64_t *values;
+    union memo_cell *cells;
     size_t count, most;
     bool needs_fp; /* the frame pointer that it began with */
 };
 
-/* False: they are too many, or there is no such walk. */
+/* One word more; false: they are too many. */
+static inline bool path_add(struct path_words *w, uintptr_t at, uintptr_t value)
+{
+    struct memo_words *four = &w->cells[w->count / MEMO_FOUR].words;
+
+    if (w->count == w->most)
+        return false;
+    four->offsets[w->count % MEMO_FOUR] = (uint32_t)(at - w->base);
+    four->values[w->count++ % MEMO_FOUR] = value;
+    return true;
+}
+
+/* Add those of the last walk. False: they are too many, or there is no such walk. */
 bool path_read(const struct thread *t, struct path_words *w);
 
 #endif

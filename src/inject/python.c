@@ -89,6 +89,16 @@ static bool has_longer_objects(const struct elf *e)
            (!type || *(const uintptr_t *)(type + python.layout.type) != type);
 }
 
+/* It was renamed in 3.13. */
+static void *(*current_of(const struct elf *e))(void)
+{
+    uintptr_t at = address_of(e, "PyThreadState_GetUnchecked");
+
+    if (!at)
+        at = address_of(e, "_PyThreadState_UncheckedGet");
+    return at ? (void *(*)(void))at : python.tstate;
+}
+
 static void take_module(const struct elf *e, const Elf64_Sym *eval)
 {
     const struct py_memory plain = {NULL, NULL};
@@ -97,6 +107,7 @@ static void take_module(const struct elf *e, const Elf64_Sym *eval)
     python.runtime = address_of(e, "_PyRuntime");
     python.runtime_bytes = python.runtime ? elf_symbol(e, "_PyRuntime")->st_size : 0;
     python.tstate = (void *(*)(void))address_of(e, "PyGILState_GetThisThreadState");
+    python.current = current_of(e);
     python.line = (int (*)(void *, int))address_of(e, "PyCode_Addr2Line");
     python.version_text = (const char *(*)(void))address_of(e, "Py_GetVersion");
     python.text_type = address_of(e, "PyUnicode_Type");

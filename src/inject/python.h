@@ -32,6 +32,7 @@ struct python {
     uintptr_t module_low, module_high; /* the file that it is in */
     uintptr_t runtime, runtime_bytes;
     void *(*tstate)(void);             /* PyGILState_GetThisThreadState: reads a TSS key */
+    void *(*current)(void);            /* of who holds the GIL; where it is not known, the same */
     int (*line)(void *code, int at);   /* PyCode_Addr2Line */
     const char *(*version_text)(void); /* Py_GetVersion */
     uintptr_t text_type, bytes_type;

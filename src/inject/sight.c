@@ -76,11 +76,6 @@ static inline bool is_unchanged(const struct py_memory *m, const struct seen_fra
            (!f->crossed || leads_on(m, f->previous, next));
 }
 
-static inline uintptr_t word(uintptr_t at, uint16_t offset)
-{
-    return *(const volatile uintptr_t *)(at + offset);
-}
-
 /* The same for a thread that looks at itself: each address was just read from the frame before, so it
  * is a frame's. What else a word holds is masked.
  */
@@ -94,10 +89,10 @@ static size_t count_plain(const struct sight *s, const struct py_memory *m, size
     for (; i > 0; i--) {
         const struct seen_frame *f = &s->frames[i - 1];
 
-        if ((word(f->at, l.frame_previous) ^ f->previous) |
-            ((word(f->at, l.frame_code) ^ f->code) & ~(uintptr_t)7) |
-            ((word(f->at, l.frame_instruction) ^ f->instruction) & whole) |
-            (word(f->code, l.code_lines) ^ f->lines))
+        if ((sight_word(f->at, l.frame_previous) ^ f->previous) |
+            ((sight_word(f->at, l.frame_code) ^ f->code) & ~(uintptr_t)7) |
+            ((sight_word(f->at, l.frame_instruction) ^ f->instruction) & whole) |
+            (sight_word(f->code, l.code_lines) ^ f->lines))
             break;
         if (says && *(const volatile bool *)(f->at + l.frame_is_entry) != f->entry)
             break;
@@ -251,7 +246,7 @@ static inline bool look_again(struct sight *s, const struct py_memory *m, uintpt
         (l->frame_is_entry != PY_ABSENT && k.is_entry != f->entry) ||
         count_plain(s, m, below) != below)
         return false;
-    lines = word(k.code, l->code_lines);
+    lines = sight_word(k.code, l->code_lines);
     s->shared = s->count;
     if (k.code == f->code && k.instruction == f->instruction && lines == f->lines)
         return true;
@@ -314,29 +309,14 @@ size_t sight_frames(struct thread *t, const struct py_memory *m, uint64_t entry)
 
 /* ---- for the memo ---- */
 
-/* Each address was just read from the frame before, or is the thread's innermost: so it is a frame's. */
-bool sight_same(const struct memo_frame *frames, size_t count)
+bool sight_leads_on(uintptr_t at, uintptr_t next)
 {
-    const struct py_layout l = python.layout;
     const struct py_memory plain = {NULL, NULL};
-    uintptr_t whole = l.lines == PY_LINES_LOCATIONS ? UINTPTR_MAX : UINT32_MAX;
-    bool says = l.frame_is_entry != PY_ABSENT;
 
-    for (const struct memo_frame *f = frames, *end = f + count; f < end; f++) {
-        if ((word(f->at, l.frame_previous) ^ f->previous) |
-            ((word(f->at, l.frame_code) ^ f->code) & ~(uintptr_t)7) |
-            ((word(f->at, l.frame_instruction) ^ f->instruction) & whole))
-            return false;
-        if (word(f->code, l.code_lines) != f->lines ||
-            (says && *(const volatile bool *)(f->at + l.frame_is_entry) != f->entry))
-            return false;
-        if (f->crossed && !leads_on(&plain, f->previous, f + 1 < end ? f[1].at : 0))
-            return false;
-    }
-    return true;
+    return leads_on(&plain, at, next);
 }
 
-bool sight_read(const struct thread *t, struct memo_frame *frames, size_t count, uintptr_t at)
+bool sight_read(const struct thread *t, union memo_cell *cells, size_t count, uintptr_t at)
 {
     const struct seen_frame *f = &t->sight.frames[t->sight.count];
 
@@ -344,8 +324,8 @@ bool sight_read(const struct thread *t, struct memo_frame *frames, size_t count,
         return false;
     for (size_t i = 0; i < count; i++) {
         f--;
-        frames[i] = (struct memo_frame){f->at,    f->previous, f->code,   f->instruction,
-                                        f->lines, f->entry,    f->crossed};
+        cells[i].frame = (struct memo_frame){f->at,    f->previous, f->code,   f->instruction,
+                                             f->lines, f->entry,    f->crossed};
     }
     return true;
 }

@@ -43,10 +43,41 @@ bool sight_name(struct thread *t, const struct py_memory *m, struct seen_frame *
 
 /* ---- for the memo ---- */
 
-/* Are the frames from the innermost on, which is known to be there, as they were? */
-bool sight_same(const struct memo_frame *frames, size_t count);
-
 /* Those of the last look, `count` of them, the innermost of which is `at`; false: it had others. */
-bool sight_read(const struct thread *t, struct memo_frame *frames, size_t count, uintptr_t at);
+bool sight_read(const struct thread *t, union memo_cell *cells, size_t count, uintptr_t at);
+
+/* Does a link that leads over frames of C code still lead to `next`? */
+bool sight_leads_on(uintptr_t at, uintptr_t next);
+
+static inline uintptr_t sight_word(uintptr_t at, uint16_t offset)
+{
+    return *(const volatile uintptr_t *)(at + offset);
+}
+
+/* Are the frames from the innermost on, which is known to be there, as they were? Each address was just read
+ * from the frame before, or is the thread's innermost: so it is a frame's.
+ */
+static inline __attribute__((always_inline)) bool sight_same(const union memo_cell *c, size_t count)
+{
+    const struct py_layout *l = &python.layout;
+    const union memo_cell *end = c + count;
+    uintptr_t whole = l->lines == PY_LINES_LOCATIONS ? UINTPTR_MAX : UINT32_MAX;
+    bool says = l->frame_is_entry != PY_ABSENT;
+
+    for (; c < end; c++) {
+        const struct memo_frame *f = &c->frame;
+
+        if ((sight_word(f->at, l->frame_previous) ^ f->previous) |
+            ((sight_word(f->at, l->frame_code) ^ f->code) & ~(uintptr_t)7) |
+            ((sight_word(f->at, l->frame_instruction) ^ f->instruction) & whole))
+            return false;
+        if (sight_word(f->code, l->code_lines) != f->lines ||
+            (says && *(const volatile bool *)(f->at + l->frame_is_entry) != f->entry))
+            return false;
+        if (unlikely(f->crossed) && !sight_leads_on(f->previous, c + 1 < end ? c[1].frame.at : 0))
+            return false;
+    }
+    return true;
+}
 
 #endif

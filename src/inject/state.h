@@ -97,16 +97,29 @@ struct memo_frame { /* a Python frame of a stack in the memo: what it read */
     bool entry, crossed;
 };
 
+#define MEMO_FOUR 4u
+
+struct memo_words {              /* of the stack: so many are compared at once */
+    uint32_t offsets[MEMO_FOUR]; /* from sp */
+    uint64_t values[MEMO_FOUR];
+};
+
+union memo_cell { /* what is compared of one stack lies in one row, the innermost first */
+    struct memo_words words;
+    struct memo_frame frame;
+};
+
 struct memo_entry {
-    _Alignas(64) uintptr_t sp; /* of this one alone: what is aligned together takes a line each */
-    uintptr_t fp, python;      /* python: the innermost Python frame; 0: none */
-    uint64_t start, first;     /* of its words and frames, counted from the thread's first */
-    uint64_t key;
+    _Alignas(64) uintptr_t pc; /* of this one alone: what is aligned together takes a line each */
+    uintptr_t sp, fp;          /* fp: where it is needed */
+    uintptr_t python;          /* the innermost Python frame; 0: none */
+    uint64_t start;            /* of its cells, counted from the thread's first */
     uint32_t stack;
-    uint32_t next_start; /* where the words of `next` begin */
-    uint16_t next;       /* the entry that was recalled after this one, the last time */
-    uint16_t words, frames;
-    uint8_t needs_fp;
+    uint32_t next_start;    /* where the cells of `next` begin */
+    uint16_t next, other;   /* the entries that come after this one: most often, and now and then */
+    uint16_t words, frames; /* cells of the ones, and of the others after them */
+    bool needs_fp;
+    bool strayed; /* it was not `next` the last time */
 };
 
 _Static_assert(sizeof(struct memo_entry) == 64, "more than a line of the cache");
@@ -122,11 +135,10 @@ struct meld {
 #define MEMO_SETS 512u
 #define MEMO_SETS_FEW 32u /* in use where samples are taken: few pages, that a thread touches */
 #define MEMO_WAYS 4u
-#define MEMO_WORDS (1u << 16)
-#define MEMO_WORDS_EACH 4096u /* of one stack, at most */
-#define MEMO_WORDS_STEP 4u    /* so many are compared at once: their number is a multiple of it */
-#define MEMO_FRAMES (1u << 14)
+#define MEMO_CELLS (1u << 15)
+#define MEMO_WORDS_EACH 1024u /* cells of one stack, at most */
 #define MEMO_FRAMES_EACH 1024u
+#define MEMO_CELLS_EACH (MEMO_WORDS_EACH + MEMO_FRAMES_EACH)
 #define PC_ROWS 1024u
 #define NUMBERED 1024u
 #define FOREIGN_BYTES 32768u
@@ -136,7 +148,8 @@ struct meld {
 #define MIXED_MOST (2 * RING_DEPTH_MOST + 16)
 
 struct memo {
-    uint64_t top, top_frame; /* where words and frames go on */
+    uint64_t top;        /* where cells go on, counted from the first */
+    uint64_t whole_from; /* cells before this one are overwritten, or may be soon */
     uint8_t turn[MEMO_SETS];
     uint16_t last, expected; /* entries: the one that was recalled last, and the next */
     /* Of the two innermost return addresses, the stack pointer and the Python frame: apart from the
@@ -144,9 +157,7 @@ struct memo {
      */
     _Alignas(64) uint64_t keys[MEMO_SETS * MEMO_WAYS];
     struct memo_entry entries[MEMO_SETS * MEMO_WAYS]; /* a line of the cache each */
-    uint32_t offsets[MEMO_WORDS];                     /* from sp */
-    uint64_t values[MEMO_WORDS];
-    struct memo_frame frames[MEMO_FRAMES]; /* the innermost first */
+    union memo_cell cells[MEMO_CELLS];
 };
 
 #define THREAD_LABELS 8u
@@ -201,6 +212,7 @@ struct thread {            /* private memory, most of it never touched */
     struct meld meld;
     uint64_t python_frames[RING_DEPTH_MOST + 8];
     uint64_t mixed[MIXED_MOST];
+    uintptr_t tstate; /* its PyThreadState as it was last asked for, if its frames are read; or 0 */
     uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
     char text[RING_TEXT_MOST];
     struct thread_label labels[THREAD_LABELS];

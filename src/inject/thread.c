@@ -161,6 +161,7 @@ struct thread *thread_new(void)
 
     if (!t)
         return NULL;
+    t->tstate = 0;
     t->creator = local.birth ? local.birth->creator : 0;
     if (local.birth && local.birth->stack_low)
         ownstack_set(t, local.birth->stack_low, local.birth->stack_high);
@@ -178,6 +179,7 @@ struct thread *thread_new(void)
 bool thread_reopen(struct thread *t)
 {
     t->tid = sys_tid();
+    t->tstate = 0; /* the new process has to tell of its interpreter */
     if (!buffer_open(t, process_number()))
         return false;
     local.thread = t;

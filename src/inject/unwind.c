@@ -15,6 +15,12 @@
 
 #include <string.h>
 
+/* Is what the thread remembers of other modules than there are now? */
+static inline bool is_old(const struct thread *t)
+{
+    return t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed);
+}
+
 struct looker { /* who asks for a stack */
     struct caller at;
     uintptr_t tstate; /* 0: no Python frames are to be read */
@@ -51,14 +57,43 @@ static size_t walk_native(struct thread *t, struct caller c, struct caller *seco
     return count;
 }
 
-/* What the memo is asked for: the call whose second frame this is, and what runs in Python. */
-static inline struct memo_call call_of(uintptr_t pc, struct caller second, uintptr_t tstate)
+/* The first step is made by hand: to the caller. */
+static bool step_out(struct thread *t, struct caller at, struct memo_step *out)
 {
-    uintptr_t at = tstate ? sight_top(tstate) : 0;
-    uintptr_t instruction = at ? *(const volatile uintptr_t *)(at + python.layout.frame_instruction)
-                               : 0;
+    const struct pc_row *near = walk_near(t, at.pc);
+    uint32_t row = (uint32_t)near->row;
+    intptr_t saved = cfi_fp(row) * 8;
+    uintptr_t cfa;
 
-    return memo_call(pc, second, at, instruction);
+    if (unlikely(near->pc != at.pc || at.sp < t->stack_low || (cfi_type(row) | 1) != CFI_FP))
+        return false;
+    out->by_fp = cfi_type(row) == CFI_FP;
+    cfa = (out->by_fp ? at.fp : at.sp) + (uintptr_t)cfi_offset(row);
+    if (unlikely(cfa <= at.sp || cfa > t->stack_high || (cfa & 7)))
+        return false;
+    out->to = (struct caller){*(const volatile uintptr_t *)(cfa + (uintptr_t)ARCH_RETURN_OFFSET),
+                              cfa, at.fp};
+    out->fp_at = 0;
+    if (saved == CFI_FP_KEPT * 8)
+        return true;
+    out->fp_at = cfa + (uintptr_t)saved;
+    if (unlikely(saved >= 0 || out->fp_at < at.sp))
+        return false;
+    out->to.fp = *(const volatile uintptr_t *)out->fp_at;
+    return true;
+}
+
+/* What the memo is asked for: a call, and what runs in Python. False: it is not for such. */
+static inline bool call_of(struct thread *t, struct caller at, uintptr_t tstate,
+                           struct memo_call *c)
+{
+    uintptr_t python_at = tstate ? sight_top(tstate) : 0;
+
+    *c = (struct memo_call){.pc = at.pc, .sp = at.sp, .fp = at.fp, .python = python_at};
+    if (!step_out(t, at, &c->out))
+        return false;
+    c->key = memo_key(c, python_at ? sight_word(python_at, python.layout.frame_instruction) : 0);
+    return true;
 }
 
 /* The number of the native frames, `count` of t->frames, and of those of the last look, if there are any. */
@@ -94,60 +129,31 @@ static OUTLINE uint32_t walk_all(struct thread *t, const struct looker *l, bool 
     if (sight.bad)
         python_torn(t);
     stack = number_of(t, l, count, !sight.bad && sight.count, &known);
-    if (memo && known && stack && second.sp && !sight.bad && !local.parked) {
-        call = call_of(l->at.pc, second, l->tstate);
+    if (memo && known && stack && second.sp && !sight.bad && !local.parked &&
+        call_of(t, l->at, l->tstate, &call) && call.out.to.sp == second.sp)
         memo_remember(t, &call, stack, sight.count);
-    }
     return stack;
 }
 
-/* The first step is made by hand: to the caller, whose frame is in *at then. */
-static inline __attribute__((always_inline)) bool step_out(struct thread *t, struct caller *at)
-{
-    const struct pc_row *near = walk_near(t, at->pc);
-    uint32_t row = (uint32_t)near->row;
-    intptr_t saved = cfi_fp(row) * 8;
-    uintptr_t cfa;
-
-    if (unlikely(near->pc != at->pc || at->sp < t->stack_low || (cfi_type(row) | 1) != CFI_FP))
-        return false;
-    cfa = (cfi_type(row) == CFI_SP ? at->sp : at->fp) + (uintptr_t)cfi_offset(row);
-    if (unlikely(cfa <= at->sp || cfa > t->stack_high || (cfa & 7)))
-        return false;
-    at->pc = *(const volatile uintptr_t *)(cfa + (uintptr_t)ARCH_RETURN_OFFSET);
-    if (saved != CFI_FP_KEPT * 8) {
-        if (unlikely(saved >= 0 || cfa + (uintptr_t)saved < at->sp))
-            return false;
-        at->fp = *(const volatile uintptr_t *)(cfa + (uintptr_t)saved);
-    }
-    at->sp = cfa;
-    return true;
-}
-
-/* What the memo did not know, by registers alone: who knows it all has no struct to make. */
-static OUTLINE uint32_t walk_plain(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-                                   uintptr_t tstate)
+/* What the memo did not expect, by registers alone: who expects it all has no struct to make. */
+static OUTLINE uint32_t find_or_walk(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+                                     uintptr_t tstate)
 {
     const struct looker l = {{pc, sp, fp}, tstate, {NULL, NULL}};
+    struct memo_call call;
+    uint32_t stack = memo_recall_other(&t->memo, pc, sp, fp, tstate ? sight_top(tstate) : 0);
 
-    return walk_all(t, &l, true);
+    if (!stack && likely(call_of(t, l.at, tstate, &call)))
+        stack = memo_search(&t->memo, &call);
+    return likely(stack) ? stack : walk_all(t, &l, true);
 }
 
-/* Then the memo is asked. */
 static inline __attribute__((always_inline)) uint32_t stack_of(struct thread *t, struct caller at,
                                                                uintptr_t tstate)
 {
-    struct caller second = at;
-    struct memo_call call;
-    uint32_t stack = 0;
+    uint32_t stack = memo_recall(&t->memo, at.pc, at.sp, at.fp, tstate ? sight_top(tstate) : 0);
 
-    if (unlikely(t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed)))
-        unwind_forget(t);
-    if (likely(step_out(t, &second))) {
-        call = call_of(at.pc, second, tstate);
-        stack = memo_recall(t, &call);
-    }
-    return likely(stack) ? stack : walk_plain(t, at.pc, at.sp, at.fp, tstate);
+    return likely(stack) ? stack : find_or_walk(t, at.pc, at.sp, at.fp, tstate);
 }
 
 /* The thread's PyThreadState, if its frames are to be read. */
@@ -155,7 +161,8 @@ static inline uintptr_t tstate_of(struct thread *t, bool interrupted)
 {
     uintptr_t tstate = python_own_tstate(t);
 
-    return tstate && python_ready(t, tstate, interrupted) ? tstate : 0;
+    t->tstate = tstate && python_ready(t, tstate, interrupted) ? tstate : 0;
+    return t->tstate;
 }
 
 static OUTLINE uint32_t python_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -165,7 +172,24 @@ static OUTLINE uint32_t python_stack(struct thread *t, uintptr_t pc, uintptr_t s
 
 uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
+    if (unlikely(is_old(t)))
+        unwind_forget(t);
     return python_any() ? python_stack(t, pc, sp, fp) : stack_of(t, (struct caller){pc, sp, fp}, 0);
+}
+
+/* The state of who holds the GIL is alive, and is the thread's own where it was so before: a word to read,
+ * where asking for the thread's own takes several calls.
+ */
+uint32_t unwind_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    uintptr_t tstate;
+
+    if (unlikely(is_old(t)) || unlikely(!t->tstate))
+        return unwind_stack(t, pc, sp, fp);
+    tstate = (uintptr_t)python.current();
+    if (unlikely(tstate != t->tstate))
+        return unwind_stack(t, pc, sp, fp);
+    return stack_of(t, (struct caller){pc, sp, fp}, tstate);
 }
 
 /* It is told as every other stack, so children, other threads and a new collector know it in the same way. */
@@ -175,7 +199,7 @@ uint32_t unwind_outside(struct thread *t)
     uint32_t stack;
     bool known;
 
-    if (unlikely(t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed)))
+    if (unlikely(is_old(t)))
         unwind_forget(t);
     stack = stacks_number(t, &frame, 1, &known);
     meld_kept(t, false);
@@ -189,6 +213,8 @@ uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintpt
 {
     struct looker l = {{pc + 1, sp, fp}, 0, {NULL, NULL}};
 
+    if (unlikely(is_old(t)))
+        unwind_forget(t);
     if (!python_any())
         return stack_of(t, l.at, 0);
     l.memory = glimpse_begin(&t->glimpse);
@@ -196,14 +222,13 @@ uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintpt
     l.tstate = tstate_of(t, true);
     if (!glimpse_allowed())
         l.tstate = 0;
-    if (unlikely(t->generation != atomic_load_explicit(&process.generation, memory_order_relaxed)))
-        unwind_forget(t);
     return walk_all(t, &l, false);
 }
 
 void unwind_forget(struct thread *t)
 {
     t->generation = atomic_load(&process.generation);
+    t->tstate = 0;
     memset(t->pcs, 0, sizeof(t->pcs));
     memset(t->stacks, 0, sizeof(t->stacks));
     t->told.count = t->sight.count = 0;

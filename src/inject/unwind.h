@@ -7,6 +7,9 @@
 /* The stack of the call, or 0 (too many stacks). Never faults, never allocates, keeps errno. */
 uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
+/* The same for a call of Python's own allocators: who calls them holds the GIL. */
+uint32_t unwind_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
 /* The stack of memory that is allocated: outside of a window the one that says so. */
 uint32_t unwind_outside(struct thread *t);
 static inline uint32_t unwind_block(struct thread *t, struct caller c)

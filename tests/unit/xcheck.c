@@ -1,6 +1,6 @@
 /* xcheck - every stack that the library takes, compared with libunwind's, inside the program.
  *
- * Built into a copy of the library whose calls of unwind_stack come here (see the Makefile). Three
+ * Built into a copy of the library whose calls of unwind_stack and unwind_python come here (see the Makefile). Three
  * things must agree: the number that the memo gave, a fresh walk, and libunwind. Frames that were
  * guessed for lack of unwind data are only counted: libunwind guesses there, too. Where there is Python,
  * the number must be that of a fresh walk and a fresh look at its frames, as a signal handler does it.
@@ -20,6 +20,7 @@
 #define MOST 1024
 
 uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
+uint32_t xcheck_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp);
 
 static _Atomic unsigned long all, bad_memo, bad_walk, guessed, cut, python_all, bad_python;
 
@@ -75,16 +76,13 @@ static void check_python(struct thread *t, uint32_t number, struct caller c)
         show("python", t->mixed, 12, NULL, 0);
 }
 
-uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+static uint32_t check(struct thread *t, uint32_t number, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
 {
     void *theirs[MOST];
     int m, skip = 0;
     bool guess = false, known;
-    uint32_t number;
     size_t n;
 
-    t->news = 0; /* else a stack may have two numbers, see stacks.c */
-    number = unwind_stack(t, pc, sp, rbp);
     if (python_any()) {
         check_python(t, number, (struct caller){pc, sp, rbp});
         return number;
@@ -109,6 +107,18 @@ uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rb
     if (n < 250 && !same(t->frames, n, theirs + skip, m - skip) && bad_walk++ < 3)
         show("walk", t->frames, n, theirs + skip, m - skip);
     return number;
+}
+
+uint32_t xcheck_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+{
+    t->news = 0; /* else a stack may have two numbers, see stacks.c */
+    return check(t, unwind_stack(t, pc, sp, rbp), pc, sp, rbp);
+}
+
+uint32_t xcheck_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t rbp)
+{
+    t->news = 0;
+    return check(t, unwind_python(t, pc, sp, rbp), pc, sp, rbp);
 }
 
 __attribute__((destructor)) static void report(void)
