@@ -8,6 +8,8 @@ tidemark's own reader goes on to the next one. Fields that are absent in a recor
 
 import ctypes
 import json
+import pathlib
+import re
 import struct
 import sys
 from collections.abc import Iterator
@@ -68,20 +70,11 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     47: ("OP_END", True, "thread", ""),
 }
 
-# The first number of a run of metrics, and their names.
-METRIC_RUNS: dict[int, str] = {
-    1: "rss rss_peak vsz vsz_peak swap pss rss_anon rss_file rss_shmem cpu cpu_user cpu_system"
-    " minor_faults major_faults threads voluntary_switches involuntary_switches read_count"
-    " write_count read_bytes write_bytes read_chars write_chars",
-    64: "memory_total memory_free memory_available memory_used memory_cached memory_shared"
-    " swap_total swap_used machine_cpu_busy machine_cpu_all disk_reads disk_writes"
-    " disk_read_bytes disk_write_bytes machine_switches",
-    128: "cgroup_current cgroup_peak cgroup_oom_kills",
-    160: "device_used device_total device_busy device_reserved device_ours device_shared",
-    192: "peak_lower peak_upper peak_pss processes exit_status resident_heap resident_stack"
-    " resident_data resident_file resident_shared resident_anon",
-}
-METRICS = {first + i: n for first, run in METRIC_RUNS.items() for i, n in enumerate(run.split())}
+# number: name, by the table in FORMAT.md beside this file; without it, metrics keep their numbers.
+FORMAT = pathlib.Path(__file__).with_name("FORMAT.md")
+FORMAT_TEXT = FORMAT.read_text("utf-8") if FORMAT.exists() else ""
+METRIC_ROW = r"^\| (\d+) \| `(\w+)` \| (?:bytes|ns|count|permille) \|"
+METRICS = {int(n): name for n, name in re.findall(METRIC_ROW, FORMAT_TEXT, re.M)}
 
 
 class Buffer(ctypes.Structure):

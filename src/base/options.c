@@ -97,6 +97,11 @@ const char *options_choices(const struct option *o)
     return o->choices_of ? o->choices_of() : o->choices;
 }
 
+const char *options_before_choices(const struct option *o)
+{
+    return o->or_more ? "Such as:" : "One of:";
+}
+
 static int fail_choice(struct parse *p, const char *choices, const char *typed, const char *value)
 {
     struct arena scratch = {0};
@@ -119,7 +124,7 @@ static int store(struct parse *p, const struct option *o, const char *typed, con
         *(bool *)o->to = true;
         return 0;
     }
-    if (choices && !has_word(choices, value) && !(is_optional(o) && !*value))
+    if (choices && !o->or_more && !has_word(choices, value) && !(is_optional(o) && !*value))
         return fail_choice(p, choices, typed, value);
     if (!o->parse) {
         *(const char **)o->to = value;

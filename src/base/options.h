@@ -34,6 +34,7 @@ struct option {
     const char *excludes; /* names of options it cannot stand beside, separated by spaces */
     const char *choices;  /* all values, separated by spaces: checked, completed, shown */
     const char *(*choices_of)(void); /* the same, where they are made from other descriptors */
+    bool or_more;                    /* the choices are only some of them: `parse` judges */
 };
 
 /* Parse argv[1..). With `permute`, options may follow operands; otherwise the first operand ends
@@ -44,6 +45,9 @@ int options_parse(const struct option *table, int argc, char **argv, bool permut
 
 /* All values that it may have, separated by spaces; NULL: any. */
 const char *options_choices(const struct option *o);
+
+/* What help says before them. */
+const char *options_before_choices(const struct option *o);
 
 /* May it be given again? */
 bool options_repeats(const struct option *o);

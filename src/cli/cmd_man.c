@@ -86,7 +86,7 @@ static void put_options(const struct option *table)
         putchar('\n');
         put_lines(o->help ? o->help : "");
         if (options_choices(o)) {
-            fputs(".br\nOne of: ", stdout);
+            printf(".br\n%s ", options_before_choices(o));
             put_string(options_choices(o));
             putchar('\n');
         }

@@ -117,8 +117,10 @@ static void put_options(const struct option *table, size_t width)
         spell(left, sizeof(left), o);
         put_row(left, width, o->help ? o->help : "");
         if (choices) {
-            printf("%*sOne of:", (int)width + 4, "");
-            wrap(choices, strlen(choices), width + 4, width + 4 + strlen("One of:"));
+            const char *before = options_before_choices(o);
+
+            printf("%*s%s", (int)width + 4, "", before);
+            wrap(choices, strlen(choices), width + 4, width + 4 + strlen(before));
             putchar('\n');
         }
     }

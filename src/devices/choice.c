@@ -21,6 +21,14 @@ static int unknown(const char *text, size_t length, struct err *err)
         (int)length, text, device_kind_names(names, sizeof(names), ", "));
 }
 
+const char *device_choices(void)
+{
+    static char words[256] = "all none ";
+
+    device_kind_names(words + strlen("all none "), sizeof(words) - strlen("all none "), " ");
+    return words;
+}
+
 static int parse_one(const char *text, size_t length, struct device_choice *c, struct err *err)
 {
     const char *colon = memchr(text, ':', length);

@@ -25,6 +25,9 @@ struct device_choice { /* zeroed: all that are there, and no word of those that 
 int device_choice_parse(const char *text, void *choice, struct err *err);
 int device_choice_parse_gpu(const char *text, void *choice, struct err *err);
 
+/* The words that it understands, separated by spaces: all, none and the kinds; as long as the tool runs. */
+const char *device_choices(void);
+
 /* Was any named? They are then waited for, and said to be missing. */
 bool device_choice_asked(const struct device_choice *c);
 /* Is a kind wanted, of which there are signs or not? The first that --gpu-id may mean is `gpu`. */
@@ -38,8 +41,9 @@ bool device_choice_device(const struct device_choice *c, const struct device_kin
 // clang-format off
 #define DEVICE_OPTIONS(choice)                                                                     \
     {0, "device", "WHICH...", &(choice), device_choice_parse,                                      \
-     "Also read the memory of these accelerators: all (as when not given), none, a kind such as "  \
-     "nvidia, or one such as nvidia:1; 'tidemark devices' lists them", NULL, NULL},                \
+     "Also read the memory of these accelerators: all (as when not given), none, a kind, or one "  \
+     "of a kind such as nvidia:1; 'tidemark devices' lists them", NULL, NULL,                      \
+     .choices_of = device_choices, .or_more = true},                                               \
     {0, "gpu-id", "N", &(choice), device_choice_parse_gpu,                                         \
      "The same for accelerator N of the first kind that is there", NULL, NULL}
 // clang-format on

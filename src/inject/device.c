@@ -2,14 +2,13 @@
 #include "inject/device.h"
 
 #include "inject/device_accesses.h"
+#include "inject/device_tell.h"
 #include "inject/device_watch.h"
 #include "inject/launches.h"
 #include "inject/process.h"
 #include "inject/space_tell.h"
-#include "inject/sys.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 
 typedef uintptr_t words_function(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
@@ -36,67 +35,6 @@ static uintptr_t pass_alone(uintptr_t real, const uintptr_t *a)
 static bool is_done(uintptr_t result)
 {
     return (uint32_t)result == 0;
-}
-
-/* ---- records ---- */
-
-struct event {
-    enum ring_space what;
-    const struct device_call *call;
-    const struct device_vendor *vendor;
-    uint64_t handle, bytes, when, owner;
-    uint8_t kind;
-    uint32_t device;
-    char called[DEVICE_TEXT]; /* empty: the name of the call */
-    char bus[DEVICE_BUS];     /* empty: it is not told */
-};
-
-/* All texts are of our own tables, and short. */
-static size_t append(char *to, size_t at, const char *text)
-{
-    size_t bytes = strlen(text);
-
-    memcpy(to + at, text, bytes);
-    return at + bytes;
-}
-
-#define NAME_MOST 32
-_Static_assert(NAME_MOST + SYS_DIGITS + DEVICE_BUS + DEVICE_TEXT <= SPACE_TEXT_MOST,
-               "a name, a bus and a call");
-
-/* The name of the space, "hip:0" or "hip:0@0000:03:00.0", then of the call; how long the first is. */
-static size_t put_names(char *to, const void *context, size_t *all)
-{
-    const struct event *e = context;
-    const struct device_vendor *v = e->vendor;
-    char number[SYS_DIGITS];
-    size_t at = append(to, 0, e->kind == 0 ? v->device : e->kind == 1 ? v->pinned : v->shared);
-
-    if (e->kind == 0) {
-        sys_number(number, (int)(e->device & INT32_MAX));
-        at = append(to, at, ":");
-        at = append(to, at, number);
-        if (*e->bus)
-            at = append(to, append(to, at, "@"), e->bus);
-    }
-    *all = append(to, at, *e->called ? e->called : e->call->name);
-    return at;
-}
-
-static void put(const struct event *e, struct caller c)
-{
-    const struct space_told told = {.what = e->what,
-                                    .class = e->vendor->number << RING_SPACE_CLASS_BITS |
-                                             e->call->class,
-                                    .handle = e->handle,
-                                    .bytes = e->bytes,
-                                    .owner = e->owner,
-                                    .when = e->when,
-                                    .kind = e->kind,
-                                    .name = put_names,
-                                    .context = e};
-
-    space_tell(&told, c);
 }
 
 /* ---- what a call meant ---- */
@@ -137,25 +75,6 @@ static uint32_t device_of(const struct device_call *call, struct device_library 
     return known ? device : current_device(l);
 }
 
-#define VENDORS 8
-#define TOLD_MOST 64
-
-/* Once for each device of a recording, with an allocation that is told: where it is. */
-static void tell_bus(struct device_library *l, struct event *e)
-{
-    static _Atomic uint64_t told[VENDORS][TOLD_MOST];
-    uint64_t recording = process.control->origin_ns;
-
-    if (!l->vendor->bus || e->kind != 0 || l->vendor->number >= VENDORS || e->device >= TOLD_MOST ||
-        process_mode() & RING_PAUSED || local.muted ||
-        atomic_exchange(&told[l->vendor->number][e->device], recording) == recording)
-        return;
-    local.device++;
-    if (!l->vendor->bus(l, e->device, e->bus))
-        e->bus[0] = '\0';
-    local.device--;
-}
-
 static uint64_t owner_of(const struct device_call *call, const struct device_library *l,
                          const uintptr_t *a)
 {
@@ -189,7 +108,7 @@ static struct outcome outcome_of(const struct device_call *call, const uintptr_t
 }
 
 static bool is_made(const struct device_call *call, struct device_library *l, const uintptr_t *a,
-                    struct event *e)
+                    struct device_event *e)
 {
     bool made = true;
 
@@ -204,11 +123,11 @@ static void allocated(const struct device_call *call, struct device_library *l, 
                       uintptr_t result, struct caller c)
 {
     struct outcome o = outcome_of(call, a, result);
-    struct event e = {.what = o.done ? RING_SPACE_ALLOC : RING_SPACE_FAILED,
-                      .call = call,
-                      .vendor = l->vendor,
-                      .kind = call->kind,
-                      .handle = o.handle};
+    struct device_event e = {.what = o.done ? RING_SPACE_ALLOC : RING_SPACE_FAILED,
+                             .call = call,
+                             .vendor = l->vendor,
+                             .kind = call->kind,
+                             .handle = o.handle};
 
     e.bytes = bytes_of(call, a, o.done);
     if (o.done && !is_made(call, l, a, &e))
@@ -221,8 +140,8 @@ static void allocated(const struct device_call *call, struct device_library *l, 
             : call->on && l->vendor->by_device ? 1 + (uint64_t)e.device
                                                : owner_of(call, l, a);
     if (o.done)
-        tell_bus(l, &e);
-    put(&e, c);
+        device_find_bus(l, &e);
+    device_tell(&e, c);
     if (o.done && call->filled && call->filled(a))
         accesses_tell(l->vendor, e.handle, ARGUMENT_WRITE, call->name);
 }
@@ -250,7 +169,7 @@ static uintptr_t on_alloc(const struct device_call *call, struct device_library 
 static uintptr_t on_end(const struct device_call *call, struct device_library *l, uintptr_t real,
                         const uintptr_t *a, struct caller c)
 {
-    struct event e = {
+    struct device_event e = {
         .what = RING_SPACE_FREE, .call = call, .vendor = l->vendor, .when = space_now()};
     uintptr_t result = pass_alone(real, a);
     bool tell = call->returns || is_done(result); /* returns: nothing, so it was carried out */
@@ -276,7 +195,7 @@ static uintptr_t on_end(const struct device_call *call, struct device_library *l
         local.device--;
     }
     if (tell)
-        put(&e, c);
+        device_tell(&e, c);
     return result;
 }
 
@@ -284,7 +203,7 @@ static uintptr_t on_end(const struct device_call *call, struct device_library *l
 static uintptr_t on_hold(const struct device_call *call, const struct device_library *l,
                          uintptr_t real, const uintptr_t *a, struct caller c)
 {
-    struct event e = {.what = RING_SPACE_HOLD, .call = call, .vendor = l->vendor};
+    struct device_event e = {.what = RING_SPACE_HOLD, .call = call, .vendor = l->vendor};
     uintptr_t result = pass_alone(real, a);
 
     if (!is_done(result))
@@ -294,7 +213,7 @@ static uintptr_t on_hold(const struct device_call *call, const struct device_lib
         e.owner = a[call->at];
         e.bytes = a[call->size];
     }
-    put(&e, c);
+    device_tell(&e, c);
     return result;
 }
 
@@ -345,13 +264,6 @@ static uintptr_t on_say(const struct device_call *call, const struct device_libr
     uintptr_t result = pass_alone(real, a);
 
     return device_said(call, l->vendor, a, result, c);
-}
-
-void device_died(const struct device_vendor *v, const struct device_call *call, uint64_t handle)
-{
-    const struct event e = {.what = RING_SPACE_FREE, .call = call, .vendor = v, .handle = handle};
-
-    put(&e, CALLER());
 }
 
 /* What may write to an object whose content is watched. */

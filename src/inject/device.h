@@ -24,9 +24,6 @@ uintptr_t device_found(struct device_library *l, const char *name, unsigned int 
 uintptr_t device_said(const struct device_call *call, const struct device_vendor *v,
                       const uintptr_t *a, uintptr_t result, struct caller c);
 
-/* A handle has died, as the library itself says: no call of the program's did it. */
-void device_died(const struct device_vendor *v, const struct device_call *call, uint64_t handle);
-
 /* A call of the program that came to a stub. */
 uintptr_t device_called(const struct device_call *call, struct device_library *l, uintptr_t real,
                         const uintptr_t *a, struct caller c);

@@ -12,7 +12,7 @@
  * Accesses are told of objects, when a command is put into its queue: of kernels, and of what the host reads, writes, copies
  * and maps. SVM, which the host touches unseen, has none.
  */
-#include "inject/device.h"
+#include "inject/device_tell.h"
 
 #include "inject/device_accesses.h"
 #include "inject/device_watch.h"

@@ -218,17 +218,26 @@ static char **gather(char **argv, const char *first, size_t count, va_list list)
     return argv;
 }
 
+/* The words from `first` on, in the frame of the function that was given them: nothing may be allocated here. What
+ * follows them is next in `list`, which is open then.
+ */
+#define TAKE_WORDS(argv, first, list)                                                              \
+    do {                                                                                           \
+        size_t count_;                                                                             \
+                                                                                                   \
+        va_start(list, first);                                                                     \
+        count_ = count_words(list);                                                                \
+        va_end(list);                                                                              \
+        va_start(list, first);                                                                     \
+        (argv) = gather(__builtin_alloca((count_ + 1) * sizeof(char *)), first, count_, list);     \
+    } while (0)
+
 EXPORT int execl(const char *path, const char *first, ...)
 {
     struct call c = {.how = EXECVE, .path = path, .environment = environ};
-    size_t count;
     va_list list;
 
-    va_start(list, first);
-    count = count_words(list);
-    va_end(list);
-    va_start(list, first);
-    c.argv = gather(__builtin_alloca((count + 1) * sizeof(char *)), first, count, list);
+    TAKE_WORDS(c.argv, first, list);
     va_end(list);
     return start_recorded(&c);
 }
@@ -236,14 +245,9 @@ EXPORT int execl(const char *path, const char *first, ...)
 EXPORT int execlp(const char *file, const char *first, ...)
 {
     struct call c = {.how = EXECVPE, .path = file, .environment = environ};
-    size_t count;
     va_list list;
 
-    va_start(list, first);
-    count = count_words(list);
-    va_end(list);
-    va_start(list, first);
-    c.argv = gather(__builtin_alloca((count + 1) * sizeof(char *)), first, count, list);
+    TAKE_WORDS(c.argv, first, list);
     va_end(list);
     return start_recorded(&c);
 }
@@ -251,14 +255,9 @@ EXPORT int execlp(const char *file, const char *first, ...)
 EXPORT int execle(const char *path, const char *first, ...)
 {
     struct call c = {.how = EXECVE, .path = path};
-    size_t count;
     va_list list;
 
-    va_start(list, first);
-    count = count_words(list);
-    va_end(list);
-    va_start(list, first);
-    c.argv = gather(__builtin_alloca((count + 1) * sizeof(char *)), first, count, list);
+    TAKE_WORDS(c.argv, first, list);
     c.environment = va_arg(list, char *const *);
     va_end(list);
     return start_recorded(&c);

@@ -185,34 +185,31 @@ static void mapped(const void *p, size_t length, int protection, struct what wha
     put_map(p, length, protection, what, c);
 }
 
-EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+static inline __attribute__((always_inline)) void *map(void *at, size_t length, int protection,
+                                                       int flags, int fd, off_t offset,
+                                                       struct caller c)
 {
     void *p;
 
     if (flags & MAP_FIXED)
-        watching_freed(at, length, CALLER());
+        watching_freed(at, length, c);
     p = real_now()->mmap(at, length, protection, flags, fd, offset);
 
     if (p != MAP_FAILED)
-        mapped(p, length, protection, what_of(flags, fd), CALLER());
+        mapped(p, length, protection, what_of(flags, fd), c);
     else
-        failed_tell("mmap", length, errno, CALLER());
+        failed_tell("mmap", length, errno, c);
     return p;
+}
+
+EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    return map(at, length, protection, flags, fd, offset, CALLER());
 }
 
 EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset)
 {
-    void *p;
-
-    if (flags & MAP_FIXED)
-        watching_freed(at, length, CALLER());
-    p = real_now()->mmap(at, length, protection, flags, fd, offset);
-
-    if (p != MAP_FAILED)
-        mapped(p, length, protection, what_of(flags, fd), CALLER());
-    else
-        failed_tell("mmap", length, errno, CALLER());
-    return p;
+    return map(at, length, protection, flags, fd, offset, CALLER());
 }
 
 EXPORT int munmap(void *at, size_t length)

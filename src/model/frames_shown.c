@@ -1,5 +1,6 @@
 /* frames_shown - see frames.h: what frames and stacks read like, and which frame is the site. */
 #include "base/hash.h"
+#include "base/memory.h"
 #include "model/frames.h"
 #include "model/plumbing.h"
 
@@ -174,4 +175,20 @@ uint64_t frames_key(const struct table_frame *f)
     if (!f->function)
         return hash_mix(hash_mix(key, f->address), f->flags);
     return hash_mix(hash_mix(hash_mix(key, (uintptr_t)f->function), (uintptr_t)f->file), f->line);
+}
+
+/* A parent comes before its children. */
+uint64_t *frames_stack_keys(const struct frames *f, uint64_t (*key)(const struct table_frame *f))
+{
+    uint64_t *keys = memory_zeroed((f->stack_count + 1) * sizeof(*keys));
+    struct table_frame names[FRAMES_INLINED_MOST];
+
+    for (size_t i = 1; i <= f->stack_count; i++) {
+        size_t n = frames_expand(f, f->stacks[i].frame, names, FRAMES_INLINED_MOST);
+
+        keys[i] = hash_mix(keys[f->stacks[i].parent], n);
+        while (n--)
+            keys[i] = hash_mix(keys[i], key(&names[n]));
+    }
+    return keys;
 }

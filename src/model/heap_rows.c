@@ -81,24 +81,6 @@ static struct heap_row *rows_for(struct heap *h)
     return arena_alloc(h->arena, (h->stack_count + 1) * sizeof(struct heap_row));
 }
 
-/* One number for all stacks that read the same: their frames may be at different addresses of one
- * line. A parent comes before its children.
- */
-static uint64_t *stack_keys(const struct frames *f)
-{
-    uint64_t *keys = memory_zeroed((f->stack_count + 1) * sizeof(*keys));
-    struct table_frame names[FRAMES_INLINED_MOST];
-
-    for (size_t i = 1; i <= f->stack_count; i++) {
-        size_t n = frames_expand(f, f->stacks[i].frame, names, FRAMES_INLINED_MOST);
-
-        keys[i] = hash_mix(keys[f->stacks[i].parent], n);
-        while (n--)
-            keys[i] = hash_mix(keys[i], frames_key(&names[n]));
-    }
-    return keys;
-}
-
 /* The row of a key, which is new on first sight. */
 static struct heap_row *row_of(struct heap_rows *r, struct intmap *places, uint64_t key,
                                uint64_t stack)
@@ -115,7 +97,7 @@ static struct heap_row *row_of(struct heap_rows *r, struct intmap *places, uint6
 void heap_rows_ranked(struct heap_rows *r, struct heap *h, heap_weight *weight, uint64_t standard,
                       heap_rank *rank, void *context)
 {
-    uint64_t *keys = stack_keys(h->frames);
+    uint64_t *keys = frames_stack_keys(h->frames, frames_key);
     struct intmap places = {0};
 
     *r = (struct heap_rows){.rows = rows_for(h)};

@@ -111,3 +111,22 @@ const char *metrics_name(uint64_t metric, enum trace_unit *unit)
         return NULL;
     }
 }
+
+struct metrics metrics_of(const struct trace_event *sample)
+{
+    struct trace_event rest = *sample; /* others read its tail, too */
+    struct metrics m = {0};
+    struct trace_pair pair;
+
+    while (trace_next_pair(&rest, &pair))
+        if (metrics_belong(sample->sample.subject, pair.metric))
+            metrics_set(&m, metrics_place(pair.metric), pair.value);
+    return m;
+}
+
+void metrics_overlay(struct metrics *to, const struct metrics *from)
+{
+    for (unsigned int i = 0; i < METRICS_ROOM; i++)
+        if (metrics_has(from, i))
+            metrics_set(to, i, from->value[i]);
+}

@@ -2,7 +2,7 @@
 #ifndef MODEL_METRICS_H
 #define MODEL_METRICS_H
 
-#include "trace/format.h"
+#include "trace/read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +51,12 @@ bool metrics_get(const struct metrics *m, enum trace_metric metric, uint64_t *va
 bool metrics_has(const struct metrics *m, unsigned int place);
 void metrics_set(struct metrics *m, unsigned int place, uint64_t value);
 void metrics_raise(struct metrics *m, unsigned int place, uint64_t value);
+
+/* Those of a SAMPLE that its subject may have. */
+struct metrics metrics_of(const struct trace_event *sample);
+
+/* What `from` knows takes the place of what is in `to`; values that it leaves out stay as they were. */
+void metrics_overlay(struct metrics *to, const struct metrics *from);
 
 /* Its name and unit; NULL for a number unknown to this version. */
 const char *metrics_name(uint64_t metric, enum trace_unit *unit);

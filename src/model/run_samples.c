@@ -81,23 +81,10 @@ static void on_run_sample(struct run *r, uint64_t time_ns, const struct metrics 
     }
 }
 
-/* The values that a sample leaves out stay as they were. */
-static void overlay(struct metrics *to, const struct metrics *from)
-{
-    for (unsigned int i = 0; i < METRICS_ROOM; i++)
-        if (metrics_has(from, i))
-            metrics_set(to, i, from->value[i]);
-}
-
 void run_on_sample(struct run *r, const struct trace_event *ev)
 {
-    struct trace_event rest = *ev; /* others read its tail, too */
-    struct metrics m = {0};
-    struct trace_pair pair;
+    struct metrics m = metrics_of(ev);
 
-    while (trace_next_pair(&rest, &pair))
-        if (metrics_belong(ev->sample.subject, pair.metric))
-            metrics_set(&m, metrics_place(pair.metric), pair.value);
     if (ev->sample.subject == TRACE_OF_RUN || ev->sample.subject == TRACE_OF_PROCESS)
         complete_cpu(&m);
     switch (ev->sample.subject) {
@@ -110,10 +97,10 @@ void run_on_sample(struct run *r, const struct trace_event *ev)
     case TRACE_OF_MACHINE:
         if (!r->machine.present)
             r->machine_first = m;
-        overlay(&r->machine, &m);
+        metrics_overlay(&r->machine, &m);
         break;
     case TRACE_OF_CGROUP:
-        overlay(&r->cgroup, &m);
+        metrics_overlay(&r->cgroup, &m);
         break;
     case TRACE_OF_DEVICE:
         run_on_device_sample(r, ev->sample.id, &m);

@@ -158,25 +158,6 @@ static void look_back(struct snapshots *s, uint64_t process, const struct snapsh
     }
 }
 
-static struct metrics metrics_of(const struct trace_event *ev)
-{
-    struct trace_event rest = *ev; /* others read its tail, too */
-    struct metrics m = {0};
-    struct trace_pair pair;
-
-    while (trace_next_pair(&rest, &pair))
-        if (metrics_belong(ev->sample.subject, pair.metric))
-            metrics_set(&m, metrics_place(pair.metric), pair.value);
-    return m;
-}
-
-static void overlay(struct metrics *to, const struct metrics *m)
-{
-    for (unsigned int i = 0; i < METRICS_ROOM; i++)
-        if (metrics_has(m, i))
-            metrics_set(to, i, m->value[i]);
-}
-
 static void take_process(struct snapshots *s, uint64_t process, const struct trace_event *ev)
 {
     struct metrics m = metrics_of(ev);
@@ -186,7 +167,7 @@ static void take_process(struct snapshots *s, uint64_t process, const struct tra
     if (!at)
         return;
     before_ns = s->last[at - 1].time_ns;
-    overlay(&s->last[at - 1].now, &m);
+    metrics_overlay(&s->last[at - 1].now, &m);
     s->last[at - 1].time_ns = ev->time_ns;
     look_back(s, process, &s->last[at - 1], before_ns);
 }
@@ -201,7 +182,7 @@ static void take_sample(struct snapshots *s, const struct trace_event *ev)
         take_process(s, 0, ev);
     } else if (ev->sample.subject == TRACE_OF_DEVICE && ev->sample.id < SPACES_MOST) {
         m = metrics_of(ev);
-        overlay(&s->devices[ev->sample.id], &m);
+        metrics_overlay(&s->devices[ev->sample.id], &m);
     }
 }
 

@@ -12,6 +12,7 @@ struct walk {
     struct function *function;
     uint32_t room;
     Dwarf_Off last; /* of the DIE that was seen last: the next lies behind it */
+    int depth;
 };
 
 struct growing {
@@ -49,29 +50,32 @@ static uint32_t add_scope(struct walk *w, Dwarf_Die *die)
     return f->scope_count++;
 }
 
-static void walk_scopes(struct walk *w, Dwarf_Die *parent, int depth)
+static void walk_scopes(void *to, Dwarf_Die *die);
+
+static void walk_below(struct walk *w, Dwarf_Die *die)
 {
-    Dwarf_Die die;
-
-    if (depth == DEPTH_MOST || dwarf_child(parent, &die) != 0)
+    if (w->depth == DEPTH_MOST)
         return;
-    do {
-        int tag = dwarf_tag(&die);
+    w->depth++;
+    units_below(die, &w->last, walk_scopes, w);
+    w->depth--;
+}
 
-        if (dwarf_dieoffset(&die) <= w->last)
-            return;
-        w->last = dwarf_dieoffset(&die);
-        if (tag == DW_TAG_inlined_subroutine) {
-            uint32_t index = add_scope(w, &die);
+static void walk_scopes(void *to, Dwarf_Die *die)
+{
+    struct walk *w = to;
+    int tag = dwarf_tag(die);
 
-            if (dwarf_haschildren(&die) > 0)
-                walk_scopes(w, &die, depth + 1);
-            w->function->scopes[index].next = w->function->scope_count;
-        } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
-                   tag == DW_TAG_catch_block) {
-            walk_scopes(w, &die, depth + 1);
-        }
-    } while (dwarf_siblingof(&die, &die) == 0);
+    if (tag == DW_TAG_inlined_subroutine) {
+        uint32_t index = add_scope(w, die);
+
+        if (dwarf_haschildren(die) > 0)
+            walk_below(w, die);
+        w->function->scopes[index].next = w->function->scope_count;
+    } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+               tag == DW_TAG_catch_block) {
+        walk_below(w, die);
+    }
 }
 
 static bool holds(const struct scope *s, uint64_t address)
@@ -95,7 +99,7 @@ int inlines_at(struct units *u, struct function *f, uint64_t address,
 
         f->walked = true;
         if (dwarf_haschildren(&f->die) > 0)
-            walk_scopes(&w, &f->die, 0);
+            walk_below(&w, &f->die);
     }
     for (uint32_t i = 0, end = f->scope_count; i < end && depth < INLINES_DEEPEST;) {
         struct scope *s = &f->scopes[i];

@@ -88,6 +88,7 @@ struct walk {
     struct units *units;
     struct unit *unit;
     Dwarf_Off last; /* of the DIE that was seen last: the next lies behind it */
+    int depth;
 };
 
 static void add_function(struct walk *w, Dwarf_Die *die)
@@ -128,23 +129,33 @@ static bool may_hold_functions(const struct unit *unit, int tag)
     }
 }
 
-static void walk_functions(struct walk *w, Dwarf_Die *parent, int depth)
+void units_below(Dwarf_Die *parent, Dwarf_Off *last, void (*each)(void *to, Dwarf_Die *die),
+                 void *to)
 {
     Dwarf_Die die;
 
-    if (depth == DEPTH_MOST || dwarf_child(parent, &die) != 0)
+    if (dwarf_child(parent, &die) != 0)
         return;
     do {
-        int tag = dwarf_tag(&die);
-
-        if (dwarf_dieoffset(&die) <= w->last)
+        if (dwarf_dieoffset(&die) <= *last)
             return;
-        w->last = dwarf_dieoffset(&die);
-        if (tag == DW_TAG_subprogram)
-            add_function(w, &die);
-        if (may_hold_functions(w->unit, tag) && dwarf_haschildren(&die) > 0)
-            walk_functions(w, &die, depth + 1);
+        *last = dwarf_dieoffset(&die);
+        each(to, &die);
     } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void walk_functions(void *to, Dwarf_Die *die)
+{
+    struct walk *w = to;
+    int tag = dwarf_tag(die);
+
+    if (tag == DW_TAG_subprogram)
+        add_function(w, die);
+    if (w->depth == DEPTH_MOST || !may_hold_functions(w->unit, tag) || dwarf_haschildren(die) <= 0)
+        return;
+    w->depth++;
+    units_below(die, &w->last, walk_functions, w);
+    w->depth--;
 }
 
 static void index_functions(struct units *u, struct unit *unit, bool deep)
@@ -156,7 +167,7 @@ static void index_functions(struct units *u, struct unit *unit, bool deep)
     unit->spans = (struct spans){0};
     unit->functions = NULL;
     unit->function_count = unit->function_room = 0;
-    walk_functions(&w, &unit->die, 0);
+    units_below(&unit->die, &w.last, walk_functions, &w);
     spans_sort(&unit->spans);
 }
 

@@ -219,22 +219,10 @@ static void put_functions(struct answer *a, struct work *w, uint64_t most)
         t->note = arena_printf(a->arena, "%zu functions in all.", w->count);
 }
 
-/* One number for all stacks of the same functions, whatever the lines. A parent comes before its
- * children.
- */
-static uint64_t *stack_keys(const struct frames *f)
+/* Of a frame in a stack: its function, whatever the line. */
+static uint64_t key_in_stack(const struct table_frame *f)
 {
-    uint64_t *keys = memory_zeroed((f->stack_count + 1) * sizeof(*keys));
-    struct table_frame names[FRAMES_INLINED_MOST];
-
-    for (size_t i = 1; i <= f->stack_count; i++) {
-        size_t n = frames_expand(f, f->stacks[i].frame, names, FRAMES_INLINED_MOST);
-
-        keys[i] = hash_mix(keys[f->stacks[i].parent], n);
-        while (n--)
-            keys[i] = hash_mix(hash_mix(keys[i], key_of(&names[n])), names[n].flags);
-    }
-    return keys;
+    return hash_mix(key_of(f), f->flags);
 }
 
 static int by_time(const void *left, const void *right)
@@ -249,7 +237,7 @@ static int by_time(const void *left, const void *right)
 /* Of equal stacks, the one with the most time stands for all. */
 static size_t merge_entries(struct cpu_time *time, const struct frames *f)
 {
-    uint64_t *keys = stack_keys(f), place;
+    uint64_t *keys = frames_stack_keys(f, key_in_stack), place;
     struct intmap places = {0};
     size_t kept = 0;
 

@@ -99,6 +99,20 @@ def test_no_list_of_names_is_cut_off(said):
     assert f"{fmt}; see 'tidemark report --help'" in said("report", "x.tide", "-f", "x" * 200)
 
 
+KINDS = re.findall(r"^ +X\((\w+), (?:LIBRARY|FILES),", (ROOT / "src/devices/kinds.h").read_text(), re.M)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_of_device_is_known_wherever_kinds_are_named(said, name):
+    for command in "run", "record":
+        for page in said(command, "--help"), said("man", command):
+            assert name in re.search(r"Such as: ((?:\w+ )+)", page).group(1).split()
+        assert re.search(rf"[ ,(]{name}[,)]", said(command, "--device", "no-such-device", "true"))
+    assert re.search(rf'[ "]{name}[" ]', said("devices", "-f", "json"))
+    for shell in SHELLS:
+        assert re.search(rf"[ '\"(]{name}[ '\")]", said("completion", shell)), shell
+
+
 FACTS = dict(re.findall(r'^#define (FACT_\w+)\s+"(\w+)"', (ROOT / "src/trace/facts.h").read_text(), re.M))
 WRITERS = ("watch", "collect", "finish", "import", "cli")
 
@@ -126,7 +140,7 @@ def has_text(line):
 def test_texts_of_options_are_wrapped_only_where_a_line_is_full(run, name):
     options = run("help", name).stdout.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
     for line, after in zip(options, options[1:]):
-        if has_text(line) and re.match(r" {10,}(?=\S)(?!-|One of:)", after):
+        if has_text(line) and re.match(r" {10,}(?=\S)(?!-|One of:|Such as:)", after):
             assert len(line) + 1 + len(after.split()[0]) > 79, (line, after)
 
 
