@@ -162,6 +162,18 @@ static void gradients_of_several_batches_stay_gradients(void)
     CHECK(are(l, "g", "gradients") && are(l, "h", "activations") && are(l, "d", "temporaries"));
 }
 
+static void gradients_that_nothing_is_born_after_are_gradients(void)
+{
+    struct life *l = judged(MODEL,
+                            "x=other/randn/100 h=forward/addmm/80 d=backward/mm/60 "
+                            "gw=backward/mm/400 t=backward/mul/400 -t gb=backward/sum/40 "
+                            "-d -h -gw -gb -x ",
+                            4, "");
+
+    CHECK(are(l, "gw", "gradients") && are(l, "gb", "gradients") && are(l, "d", "temporaries"));
+    CHECK(are(l, "t", "temporaries") && are(l, "w", "parameters"));
+}
+
 static void what_is_computed_again_is_an_activation(void)
 {
     struct life *l = judged(
@@ -449,6 +461,8 @@ int main(void)
         {"what an optimizer keeps is its state", what_an_optimizer_keeps_is_its_state},
         {"gradients of several batches stay gradients",
          gradients_of_several_batches_stay_gradients},
+        {"gradients that nothing is born after are gradients",
+         gradients_that_nothing_is_born_after_are_gradients},
         {"what is computed again is an activation", what_is_computed_again_is_an_activation},
         {"parameters without a module have gradients", parameters_without_a_module_have_gradients},
         {"a model that was moved leaves temporaries", a_model_that_was_moved_leaves_temporaries},
