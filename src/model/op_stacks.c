@@ -132,8 +132,9 @@ static struct op_class *class_of(struct op_stacks *s, const char *name, size_t l
 struct describing {
     struct op_stacks *stacks;
     struct op_stack *out;
-    bool called;    /* the next line of Python is that of a module */
-    bool outermost; /* no operator was met since the last line of Python */
+    uint64_t caller; /* the stack without the frame that is being looked at, and what that calls */
+    bool called;     /* the next line of Python is that of a module */
+    bool outermost;  /* no operator was met since the last line of Python */
     struct op_class *makers[MAKERS_MOST];
     int maker_count;
     char modules[MODULES_BYTES];
@@ -247,7 +248,8 @@ static void take_name(struct describing *d, const struct op_name *n)
     if (n->found.framework)
         out->framework = n->found.framework;
     set_phase(d, n);
-    out->stepping |= meaning == OP_OPTIMIZER;
+    if (!out->entered && (meaning == OP_OPTIMIZER || meaning == OP_BACKWARD))
+        out->entered = d->caller;
     if (meaning == OP_NAMED || meaning == OP_COMPILED)
         set_op(d, n);
     if (meaning == OP_NODE)
@@ -300,16 +302,20 @@ static bool is_of_tensor(const struct frames *f, const struct op_stack *o)
 
 static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
 {
-    uint32_t chain[DEPTH_MOST];
+    const struct frames *f = s->frames;
+    uint64_t chain[DEPTH_MOST];
     struct describing d = {.stacks = s, .out = out, .outermost = true};
     size_t depth = 0;
 
-    for (; stack && stack <= s->frames->stack_count && depth < DEPTH_MOST;
-         stack = s->frames->stacks[stack].parent)
-        chain[depth++] = s->frames->stacks[stack].frame;
-    while (depth--)
-        if (chain[depth] <= s->frames->frame_count && !pass_over(&d, s->plain[chain[depth]]))
-            take_frame(&d, names_of(s, chain[depth]));
+    for (; stack && stack <= f->stack_count && depth < DEPTH_MOST; stack = f->stacks[stack].parent)
+        chain[depth++] = stack;
+    while (depth--) {
+        uint32_t frame = f->stacks[chain[depth]].frame;
+
+        d.caller = f->stacks[chain[depth]].parent;
+        if (frame <= f->frame_count && !pass_over(&d, s->plain[frame]))
+            take_frame(&d, names_of(s, frame));
+    }
     settle_makers(&d);
     if (d.length)
         out->modules = keep(s, d.modules, d.length);

@@ -34,10 +34,11 @@ struct op_stack {
     const struct op_class *maker; /* the class of the object that code of the program makes; NULL */
     const struct frames *frames;
     uint64_t stack;
+    uint64_t
+        entered; /* the stack that called an optimizer or the engine of gradients; 0: neither */
     struct table_frame site; /* by op_stack_site alone */
     bool sited;
     enum op_phase phase;
-    bool stepping;  /* in an optimizer's step, as are forward and backward of its closure */
     bool native;    /* it has frames of native code */
     bool tensor;    /* its blocks are the memory of tensors */
     bool workspace; /* or what kernels work in */

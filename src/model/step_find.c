@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "model/batches.h"
+#include "model/step_lines.h"
 #include "trace/batch.h"
 
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #define LEAST 4000 /* bytes: smaller blocks may be samples, which come by chance */
 #define BIRTHS_MOST ((size_t)1 << 21)
 #define INFOS_MOST ((size_t)1 << 20)
-#define STEPS_LEAST 3
 
 const char *step_how_text(enum step_how how)
 {
@@ -109,120 +109,6 @@ void step_find_take(struct step_find *f, const struct names *names, struct threa
         batches_each(ev, take_run, &batch);
 }
 
-/* ---- by lines of the program ---- */
-
-static bool is_of(const struct op_stack *s, enum op_phase phase)
-{
-    return s->phase == phase || (phase == OP_PHASE_BACKWARD && s->phase == OP_PHASE_RECOMPUTE);
-}
-
-static bool is_line(const struct step_birth *b, enum op_phase phase, uint64_t line)
-{
-    return is_of(b->from, phase) && frames_key(op_stack_site(b->from)) == line;
-}
-
-/* The line that is entered most often in a phase; false: none is entered at all. */
-static bool choose_line(const struct step_birth *births, size_t count, enum op_phase phase,
-                        uint64_t *line)
-{
-    struct intmap runs = {0};
-    uint64_t most = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        uint64_t n = 0, key;
-
-        if (!is_of(births[i].from, phase))
-            continue;
-        key = frames_key(op_stack_site(births[i].from));
-        if (i && is_line(&births[i - 1], phase, key))
-            continue;
-        intmap_get(&runs, key, &n);
-        intmap_put(&runs, key, n + 1);
-        if (n + 1 >= most) {
-            most = n + 1;
-            *line = key;
-        }
-    }
-    intmap_free(&runs);
-    return most > 0;
-}
-
-/* A step ends with the first birth after the line was left. Where none comes, a little after the last
- * birth: half as long as it took the step before, so that what the line itself holds is gone.
- */
-static size_t ends_by_line(const struct step_birth *births, size_t count, enum op_phase phase,
-                           uint64_t *ends)
-{
-    size_t found = 0, first = count, last = 0;
-    uint64_t line, pause_ns = 2;
-
-    if (!choose_line(births, count, phase, &line))
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_line(&births[i], phase, line))
-            continue;
-        first = first < i ? first : i;
-        last = i;
-        if (i + 1 == count) {
-            ends[found++] = births[i].time_ns + pause_ns / 2;
-        } else if (!is_line(&births[i + 1], phase, line)) {
-            ends[found++] = births[i + 1].time_ns;
-            pause_ns = births[i + 1].time_ns - births[i].time_ns + 2;
-        }
-    }
-    return found >= STEPS_LEAST && (last - first) * 2 >= count - first ? found : 0;
-}
-
-static int by_thread(const void *a, const void *b)
-{
-    const struct step_birth *x = a, *y = b;
-
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Of each thread by itself, in their order. What an optimizer's closure makes does not leave its step. */
-static size_t by_threads(const struct step_birth *births, size_t count, enum op_phase phase,
-                         struct step_birth *out)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (phase == OP_PHASE_OPTIMIZER && births[i].from->stepping &&
-            !is_of(births[i].from, phase))
-            continue;
-        out[kept] = births[i];
-        out[kept].order = (uint32_t)kept;
-        kept++;
-    }
-    memory_sort(out, kept, sizeof(*out), by_thread);
-    return kept;
-}
-
-/* The steps of the thread that makes most. */
-static size_t ends_by_lines(const struct step_birth *births, size_t count, enum op_phase phase,
-                            uint64_t *ends)
-{
-    struct step_birth *of = memory_zeroed((count + 1) * sizeof(*of));
-    uint64_t *tried = memory_zeroed((count + 1) * sizeof(*tried));
-    size_t kept = by_threads(births, count, phase, of), most = 0;
-
-    for (size_t i = 0, next; i < kept; i = next) {
-        size_t found;
-
-        for (next = i; next < kept && of[next].thread == of[i].thread;)
-            next++;
-        found = ends_by_line(of + i, next - i, phase, tried);
-        if (found > most)
-            memcpy(ends, tried, found * sizeof(*ends));
-        most = found > most ? found : most;
-    }
-    free(tried);
-    free(of);
-    return most;
-}
-
 /* ---- by a pattern ---- */
 
 struct recurring { /* a stack that comes again and again, as regularly */
@@ -303,25 +189,60 @@ static const struct recurring *choose_recurring(const struct recurring *list, si
     return best;
 }
 
+/* Of the stacks that come once in each step, the one that came most often before the first: what a cache is made by
+ * may have been too small to be seen at first.
+ */
+static size_t begin_of(const struct step_birth *births, size_t count,
+                       const struct step_birth *const *sorted, const struct recurring *r)
+{
+    size_t begin = r->first, most = 0;
+
+    for (size_t i = 0, next; i < count; i = next) {
+        size_t before = 0;
+
+        for (next = i; next < count && sorted[next]->stack == sorted[i]->stack;)
+            before += (size_t)(sorted[next++] - births) < r->first;
+        if (next - i - before == r->times && before > most &&
+            period_of(sorted + i + before, r->times)) {
+            most = before;
+            begin = (size_t)(sorted[i] - births);
+        }
+    }
+    return begin;
+}
+
+/* The last step ends a little after its last birth, as the one before it did. */
+static uint64_t last_end(const struct step_birth *births, size_t count, size_t last, size_t before)
+{
+    size_t births_of = last - before;
+
+    if (last + births_of < count)
+        return births[last + births_of].time_ns;
+    return step_lines_after(births[count - 1].time_ns,
+                            births[last].time_ns - births[last - 1].time_ns);
+}
+
 static size_t ends_by_pattern(const struct step_birth *births, size_t count, uint64_t *ends)
 {
     const struct step_birth **sorted = memory_zeroed((count + 1) * sizeof(struct step_birth *));
     struct recurring *list = memory_zeroed((count + 1) * sizeof(*list));
     const struct recurring *r;
-    size_t found = 0, last = 0;
+    size_t found = 0, begin = count, last = 0, before = 0;
 
     for (size_t i = 0; i < count; i++)
         sorted[i] = &births[i];
     memory_sort(sorted, count, sizeof(struct step_birth *), by_stack);
     r = choose_recurring(list, list_recurring(births, count, sorted, list));
-    for (size_t i = r ? r->first + 1 : count; i < count; i++)
-        if (births[i].stack == births[r->first].stack) {
+    if (r)
+        last = begin = begin_of(births, count, sorted, r);
+    for (size_t i = begin + 1; i < count; i++)
+        if (births[i].stack == births[begin].stack) {
             ends[found++] = births[i].time_ns;
+            before = last;
             last = i;
         }
     if (r)
-        ends[found++] = last + r->period < count ? births[last + r->period].time_ns
-                                                 : births[count - 1].time_ns + 1;
+        ends[found++] = last_end(births, count, last, before);
     free(sorted);
     free(list);
     return found;
@@ -333,11 +254,11 @@ size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *e
     size_t found;
 
     *how = STEP_BY_OPTIMIZER;
-    found = ends_by_lines(births, count, OP_PHASE_OPTIMIZER, ends);
+    found = step_lines_ends(births, count, OP_PHASE_OPTIMIZER, ends);
     if (found)
         return found;
     *how = STEP_BY_BACKWARD;
-    found = ends_by_lines(births, count, OP_PHASE_BACKWARD, ends);
+    found = step_lines_ends(births, count, OP_PHASE_BACKWARD, ends);
     if (found)
         return found;
     *how = STEP_BY_PATTERN;
@@ -357,6 +278,16 @@ static int by_process(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static uint64_t line_of(const struct op_stack *from)
+{
+    struct table_frame line;
+
+    if (!from->tensor || !from->entered)
+        return 0;
+    line = frames_site(from->frames, from->entered);
+    return frames_key(&line);
+}
+
 static void keep_tensors(struct step_find *f, const struct frames *frames, struct arena *a)
 {
     struct op_stacks stacks;
@@ -365,6 +296,7 @@ static void keep_tensors(struct step_find *f, const struct frames *frames, struc
     op_stacks_start(&stacks, frames, a);
     for (size_t i = 0; i < f->count; i++) {
         f->births[i].from = op_stacks_get(&stacks, f->births[i].stack);
+        f->births[i].line = line_of(f->births[i].from);
         if (f->births[i].from->tensor)
             f->births[kept++] = f->births[i];
     }

@@ -4,25 +4,15 @@
  *   backward   or, where optimizers allocate nothing, the line that computes gradients
  *   pattern    without gradients: where the stack comes again that begins what repeats
  *
- * Of several such lines the one with the most steps counts, and of these the last; of several threads the
- * one that makes most. What an optimizer's closure makes is of its step. Births of tensors are taken in
+ * step_lines.h has the first two. Of several threads the one that makes most counts. Births of tensors are taken in
  * the first pass over a trace, if it maps a framework that is known; which stacks are of tensors is known
  * when all of it was read.
  */
 #ifndef MODEL_STEP_FIND_H
 #define MODEL_STEP_FIND_H
 
-#include "model/op_stacks.h"
+#include "model/step_birth.h"
 #include "model/threads.h"
-
-enum step_how { STEP_TOLD, STEP_BY_OPTIMIZER, STEP_BY_BACKWARD, STEP_BY_PATTERN };
-
-struct step_birth {
-    uint64_t time_ns, process;
-    uint64_t thread;
-    uint32_t stack, order;
-    const struct op_stack *from; /* once that is known */
-};
 
 struct step_find { /* zeroed: empty */
     bool active;   /* the trace maps a framework; known also after step_find_free */

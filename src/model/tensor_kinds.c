@@ -204,6 +204,17 @@ static enum tensor_kind kind_of(struct tensor_lives *j, const struct tensor *t)
     return of_other(j, t);
 }
 
+/* Where an optimizer makes nothing and gradients are dropped at once, they die before anything else is born, as does what
+ * the last nodes worked with: those of the size of a parameter are meant.
+ */
+static bool is_dropped(const struct tensor_lives *j, const struct tensor *t)
+{
+    uint64_t known;
+
+    return t->kind == TENSOR_TEMPORARY && j->after[t->number].leaves < j->count &&
+           t->until == j->after[t->number].leaves && intmap_get(&j->parameters, t->bytes, &known);
+}
+
 /* Their sizes are those of parameters. */
 static void find_gradients(struct tensor_lives *j)
 {
@@ -213,6 +224,10 @@ static void find_gradients(struct tensor_lives *j)
         if (t->from->phase != OP_PHASE_BACKWARD)
             continue;
         t->kind = of_result(j, t, TENSOR_GRADIENT);
+        if (is_dropped(j, t)) {
+            t->kind = TENSOR_GRADIENT;
+            intmap_put(&j->kinds, t->stack, t->kind);
+        }
         if (t->kind == TENSOR_GRADIENT)
             intmap_put(&j->gradients, t->bytes, 1);
     }

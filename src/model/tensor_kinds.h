@@ -5,7 +5,7 @@
  *               alive in the next forward phase; or outside of modules, with a gradient of its size
  *   buffer      the same, but computed and without a gradient of its size; or born once in a
  *               forward phase, and kept
- *   gradient    born in a backward phase, and alive after it
+ *   gradient    born in a backward phase, and alive after it; or until its end, if of a parameter's size
  *   optimizer   born in a step of an optimizer, and alive after it
  *   activation  born in a forward phase (or again, to compute gradients), and alive when the next
  *               gradients are computed; if none are, alive after its forward phase

@@ -33,6 +33,11 @@ void access_want(struct asked *q, struct access_state *s, struct tensors *t)
     recorded_take_again(q->recorded, uses_take, &s->uses, UINT64_MAX);
 }
 
+bool access_judges(const struct access_state *s)
+{
+    return s->told && s->uses.missed < s->uses.told;
+}
+
 const char *access_note(const struct asked *q, const struct access_state *s)
 {
     if (!s->told && s->why)
@@ -42,7 +47,7 @@ const char *access_note(const struct asked *q, const struct access_state *s)
         return "The trace has no accesses: it only shows what stacks prove. 'tidemark record "
                "--accesses' tells those of PyTorch and OpenCL, tidemark_access() of "
                "include/tidemark.h those of any program.";
-    if (s->uses.told && s->uses.missed == s->uses.told)
+    if (s->uses.told && !access_judges(s))
         return "No access is to a block whose address is known: record with --exact=4K, as a "
                "recording with --exact alone keeps no addresses, and samples stand for several.";
     if (s->uses.left_out)

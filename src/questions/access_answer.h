@@ -16,6 +16,8 @@ struct access_state { /* zeroed: empty */
 void access_begin(struct asked *q, struct access_state *s);
 /* In `again`: of these blocks, which are read again already. */
 void access_want(struct asked *q, struct access_state *s, struct tensors *t);
+/* Is any of them to a block that is known by its address? After the trace was read. */
+bool access_judges(const struct access_state *s);
 /* What must be said of them; NULL: nothing. */
 const char *access_note(const struct asked *q, const struct access_state *s);
 

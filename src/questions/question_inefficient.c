@@ -183,8 +183,9 @@ static void put_rows(struct asked *q, struct asking *s)
             left--;
         }
     if (!t->rows)
-        t->note = s->accesses.told ? "Nothing was held that nobody needed, as far as accesses tell."
-                                   : "Nothing is wasted that stacks alone would prove.";
+        t->note = access_judges(&s->accesses)
+                    ? "Nothing was held that nobody needed, as far as accesses tell."
+                    : "Nothing is wasted that stacks alone would prove.";
     else
         t->note = "Each by itself, with all else as it is.";
 }

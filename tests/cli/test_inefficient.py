@@ -171,6 +171,7 @@ def test_what_a_program_in_c_tells(run, recorded):
 def test_accesses_need_addresses(run, recorded):
     done = run("report", recorded("--exact"), "inefficient")
     assert done.returncode == 0 and "record with --exact=4K" in done.stdout
+    assert "as far as accesses tell" not in done.stdout
 
 
 def test_the_marks_of_another_tool_are_understood(run, build, tmp_path):

@@ -162,6 +162,18 @@ static void gradients_of_several_batches_stay_gradients(void)
     CHECK(are(l, "g", "gradients") && are(l, "h", "activations") && are(l, "d", "temporaries"));
 }
 
+static void gradients_that_nothing_is_born_after_are_gradients(void)
+{
+    struct life *l = judged(MODEL,
+                            "x=other/randn/100 h=forward/addmm/80 d=backward/mm/60 "
+                            "gw=backward/mm/400 t=backward/mul/400 -t gb=backward/sum/40 "
+                            "-d -h -gw -gb -x ",
+                            4, "");
+
+    CHECK(are(l, "gw", "gradients") && are(l, "gb", "gradients") && are(l, "d", "temporaries"));
+    CHECK(are(l, "t", "temporaries") && are(l, "w", "parameters"));
+}
+
 static void what_is_computed_again_is_an_activation(void)
 {
     struct life *l = judged(
@@ -240,7 +252,17 @@ static void nothing_at_all_is_no_mistake(void)
 
 /* ---- steps ---- */
 
-/* Names tell more: in_x is made by what an optimizer calls, two_x by another thread. */
+static uint64_t line_of(const struct op_stack *o, const char *name)
+{
+    if (!strncmp(name, "in_", 3))
+        return 2;
+    if (!strncmp(name, "hook_", 5))
+        return 1;
+    return o->phase >= OP_PHASE_BACKWARD ? 1 + (o->phase == OP_PHASE_OPTIMIZER) + 2 * o->site.line
+                                         : 0;
+}
+
+/* Names tell more: in_x is made within an optimizer's line, hook_x within one of gradients, two_x by another thread. */
 static size_t steps_of(const char *setup, const char *step, int steps, const char *end,
                        enum step_how *how)
 {
@@ -249,13 +271,13 @@ static size_t steps_of(const char *setup, const char *step, int steps, const cha
     uint64_t ends[MOST];
 
     for (uint32_t i = 0; i < l->count; i++) {
-        l->from[i].stepping = !strncmp(l->names[i], "in_", 3);
         births[i] = (struct step_birth){.time_ns = l->list[i].born_ns,
                                         .process = 1,
                                         .thread = strncmp(l->names[i], "two_", 4) ? 1 : 2,
                                         .stack = l->list[i].stack,
                                         .order = i,
-                                        .from = &l->from[i]};
+                                        .from = &l->from[i],
+                                        .line = line_of(&l->from[i], l->names[i])};
     }
     return step_find_ends(births, l->count, ends, how);
 }
@@ -290,6 +312,36 @@ static void what_an_optimizer_calls_is_of_its_step(void)
                            "m=optimizer/clone/40 x=other/randn/80@4 ",
                    5, "", &how) == 5);
     CHECK(how == STEP_BY_OPTIMIZER);
+}
+
+static void an_optimizer_in_a_hook_makes_no_steps_of_its_own(void)
+{
+    enum step_how how;
+#define HOOK "g=backward/mm/40 hook_s=optimizer/sqrt/40 "
+
+    CHECK(steps_of(MODEL, "h=forward/mm/80 " HOOK HOOK HOOK, 5, "", &how) == 5);
+    CHECK(how == STEP_BY_OPTIMIZER);
+}
+
+static void loops_that_follow_each_other_all_count(void)
+{
+    enum step_how how;
+#define ONE(line) "h=forward/mm/80 g=backward/mm/40 s=optimizer/sqrt/40@" #line " "
+#define FOUR(line) ONE(line) ONE(line) ONE(line) ONE(line)
+
+    CHECK(steps_of(MODEL, FOUR(5), 1, FOUR(7) FOUR(9), &how) == 12 && how == STEP_BY_OPTIMIZER);
+    CHECK(steps_of(MODEL, FOUR(5) FOUR(7), 3, "", &how) == 24);
+    CHECK(steps_of(MODEL, ONE(5) ONE(5) ONE(7), 4, "", &how) == 8); /* they take turns */
+}
+
+static void a_cache_that_is_small_at_first_hides_no_steps(void)
+{
+    enum step_how how;
+#define TOKEN "l=forward/head/80 "
+
+    CHECK(steps_of(MODEL TOKEN TOKEN TOKEN, "k=other/cat/80 v=other/cat/90 " TOKEN, 8, "", &how) ==
+          11);
+    CHECK(how == STEP_BY_PATTERN);
 }
 
 static void threads_do_not_end_steps_of_each_other(void)
@@ -409,6 +461,8 @@ int main(void)
         {"what an optimizer keeps is its state", what_an_optimizer_keeps_is_its_state},
         {"gradients of several batches stay gradients",
          gradients_of_several_batches_stay_gradients},
+        {"gradients that nothing is born after are gradients",
+         gradients_that_nothing_is_born_after_are_gradients},
         {"what is computed again is an activation", what_is_computed_again_is_an_activation},
         {"parameters without a module have gradients", parameters_without_a_module_have_gradients},
         {"a model that was moved leaves temporaries", a_model_that_was_moved_leaves_temporaries},
@@ -420,6 +474,11 @@ int main(void)
         {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},
         {"of two optimizers the last ends a step", of_two_optimizers_the_last_ends_a_step},
         {"what an optimizer calls is of its step", what_an_optimizer_calls_is_of_its_step},
+        {"an optimizer in a hook makes no steps of its own",
+         an_optimizer_in_a_hook_makes_no_steps_of_its_own},
+        {"loops that follow each other all count", loops_that_follow_each_other_all_count},
+        {"a cache that is small at first hides no steps",
+         a_cache_that_is_small_at_first_hides_no_steps},
         {"threads do not end steps of each other", threads_do_not_end_steps_of_each_other},
         {"one that allocates once is not asked", one_that_allocates_once_is_not_asked},
         {"a pause to evaluate is no step", a_pause_to_evaluate_is_no_step},
