@@ -74,6 +74,19 @@ static void move_to(struct heap *h, enum heap_moment moment, uint64_t time_ns)
         at_end(h);
 }
 
+/* Within what is known of the peak otherwise. */
+static void bound_peak(struct heap *h)
+{
+    struct heap_pass *s = h->pass;
+    uint64_t is = s->at_sum.bytes, least = h->process_count > 1 ? heap_twin_least(h) : 0;
+    uint64_t to = s->peak_most && is > s->peak_most ? s->peak_most : is < least ? least : is;
+
+    if (to == is)
+        return;
+    heap_twin_move(h, is, to);
+    s->at_sum = heap_fold_at(h);
+}
+
 struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t time_ns)
 {
     struct heap_pass *s = h->pass;
@@ -87,11 +100,8 @@ struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t tim
     s->at_ns = time_ns;
     s->at_known = true;
     s->at_sum = heap_fold_at(h);
-    if (moment == HEAP_AT_PEAK && s->peak_most && s->at_sum.bytes > s->peak_most) {
-        heap_twin_lower(h, s->at_sum.bytes - s->peak_most);
-        s->at_sum = heap_fold_at(h);
-    }
     if (moment == HEAP_AT_PEAK) {
+        bound_peak(h);
         h->peak = s->at_sum;
         memcpy(h->peak_memory, h->at_memory, sizeof(h->peak_memory));
     }

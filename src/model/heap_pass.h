@@ -251,11 +251,13 @@ void heap_twin_end(struct heap *h);
 bool heap_twin_bound(
     struct heap *h); /* the run is known as well; true: that has changed something */
 void heap_twin_at_peak(struct heap *h);
-/* The peaks of a stretch are no higher than those of the whole recording. Of processes, true: that has changed
- * something; and of all of them together, by what `at` is too high.
- */
+/* The peaks of a stretch are no higher than those of the whole recording; true: that has changed something. */
 bool heap_twin_within(struct heap *h, const struct heap *whole);
-void heap_twin_lower(struct heap *h, uint64_t excess);
+/* The peak of all processes: no less than that of any of them; and what is sampled of `at` changed so far
+ * that its sum is `to`, where it was `from`.
+ */
+uint64_t heap_twin_least(const struct heap *h);
+void heap_twin_move(struct heap *h, uint64_t from, uint64_t to);
 
 /* heap_at.c: `at` of the infos of a process, to fill. */
 uint64_t *heap_state_at(struct heap_state *s);

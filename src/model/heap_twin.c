@@ -229,14 +229,24 @@ bool heap_twin_within(struct heap *h, const struct heap *whole)
     return any;
 }
 
-void heap_twin_lower(struct heap *h, uint64_t excess)
+void heap_twin_move(struct heap *h, uint64_t from, uint64_t to)
 {
-    double sum = 0, part;
+    double by = (double)to - (double)from, rounded = (double)h->pass->sampled_count, sum = 0, part;
 
     for (size_t i = 0; i < h->pass->sampled_count; i++)
         sum += h->pass->sampled[i].whole ? 0 : (double)h->pass->sampled[i].at.bytes;
-    part = sum > 0 ? 1 - (double)(excess + h->pass->sampled_count) / sum : 1;
+    part = sum > 0 ? 1 + (by + (by < 0 ? -rounded : rounded)) / sum : 1;
     for (size_t i = 0; i < h->pass->sampled_count; i++)
         if (!h->pass->sampled[i].whole)
             reduce(&h->pass->sampled[i].at, part > 0 ? part : 0, 1);
+}
+
+uint64_t heap_twin_least(const struct heap *h)
+{
+    uint64_t least = 0;
+
+    for (size_t i = 0; i < h->process_count; i++)
+        if (h->processes[i]->peak.bytes > least)
+            least = h->processes[i]->peak.bytes;
+    return least;
 }

@@ -116,6 +116,39 @@ def test_no_stretch_peaks_higher_than_the_run(run, facts, tmp_path):
     assert max(parts) <= whole and max(parts) > 0.9 * whole
 
 
+def test_no_process_peaks_higher_than_all_of_them(run, tmp_path):
+    """One that grows, of which nothing is by chance; and one that churns after it, and is reduced."""
+    dice = random.Random(7)
+    rows = [record(PROCESS, 1, 0, 100, 1, 0), record(PROCESS, 2, 0, 200, 1, 0),
+            record(THREAD, 1, 1, 100), record(THREAD, 2, 2, 200)]
+    rows += [record(ALLOC, 1, 4096 * i, 1000, 0, 0, 20_000, step=1000) for i in range(1, 16)]
+    rows += [record(FREE, 1, 4096 * i, 0, 15, step=1000) for i in range(1, 16)]
+    alive = []
+    for i in range(100_000):
+        if len(alive) == 100:
+            address, sampled = alive.pop(dice.randrange(100))
+            if sampled:
+                rows.append(record(FREE, 2, address, 0, 15, step=100))
+        alive.append((4096 + i * 16, dice.random() < 1 / 20))
+        if alive[-1][1]:
+            rows.append(record(ALLOC, 2, alive[-1][0], 1000, 0, 0, 20_000, step=100))
+    rows += [record(THREAD_END, 1, step=1), record(THREAD_END, 2), record(PROCESS_END, 1, 1, 0, step=1),
+             record(PROCESS_END, 2, 1, 0), record(END)]
+    trace = Trace().add([record(STRING, 1, tail=b"recorded"), record(FACT, 0, 0, 1, tail=b"sampled")])
+    trace = trace.add(rows, 0, 2_000_000_000).write(tmp_path / "t.tide")
+
+    def peak(*more):
+        said = run("report", trace, "peak", "-f", "json", *more)
+        assert said.returncode == 0, said.stderr
+        tables = json.loads(said.stdout)["tables"]
+        assert tables["peak"]["rows"][0]["bytes"] == tables["facts"]["values"]["peak_heap"]
+        return tables["facts"]["values"]["peak_heap"]
+
+    whole, grown, churned = peak(), peak("--process", "100"), peak("--process", "200")
+    assert grown == 300_000 and 50_000 < churned < 200_000
+    assert grown <= whole < 1.01 * grown
+
+
 @pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])
 def test_stated_errors_hold_for_programs_that_know_their_peak(run, facts, known, tmp_path, kind):
     """Of six runs; one may be off by chance."""
