@@ -14,7 +14,7 @@
 #include "model/scope.h"
 #include "model/values.h"
 
-#define FRAMES_SHARED 3
+#define FRAMES_SHARED 4
 #define FRAMES_INLINED_MOST 32 /* names of one frame */
 
 struct frames_name {

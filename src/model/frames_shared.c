@@ -62,12 +62,17 @@ void frames_share(struct frames *f)
 
 /* What of it is machinery depends on who asks: see plumbing_mark. A node is made for each of them.
  */
-enum variant { IN_NATIVE, IN_PYTHON, UNMARKED };
+enum variant {
+    IN_NATIVE = PLUMBING_NATIVE,
+    IN_PYTHON = PLUMBING_PYTHON,
+    NAMELESS = PLUMBING_NAMELESS,
+    UNMARKED
+};
 
 static void mark(struct table_frame *own, size_t n, enum variant v)
 {
     for (size_t i = 0; i < n && v != UNMARKED; i++)
-        if (plumbing_is_machinery(&own[i], v == IN_PYTHON))
+        if (plumbing_is_machinery(&own[i], (enum plumbing_view)v))
             own[i].flags |= TABLE_FRAME_MACHINERY;
 }
 
@@ -131,5 +136,7 @@ const struct table_stack *frames_shared(const struct frames *f, uint64_t stack)
         return NULL;
     s = make_path(f, stack,
                   f->stacks[stack].python && !f->stacks[stack].cut ? IN_PYTHON : IN_NATIVE);
+    if (is_all_machinery(s))
+        s = make_path(f, stack, NAMELESS);
     return is_all_machinery(s) ? make_path(f, stack, UNMARKED) : s;
 }

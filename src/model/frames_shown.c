@@ -134,23 +134,38 @@ static struct table_frame python_site(const struct frames *f, uint64_t stack)
     return site;
 }
 
+/* How well native code answers where memory is from. */
+enum site_rank { SITE_ALLOCATOR, SITE_PLUMBING, SITE_NAMELESS, SITE_GOOD };
+
+static enum site_rank rank(const struct table_frame *f)
+{
+    if (!plumbing_is(f))
+        return SITE_GOOD;
+    if (plumbing_is_nameless(f))
+        return SITE_NAMELESS;
+    return f->function &&
+                   (plumbing_is_allocator(f->function) || plumbing_is_interpreters_allocator(f))
+             ? SITE_ALLOCATOR
+             : SITE_PLUMBING;
+}
+
+/* The innermost of those that answer best. */
 static struct table_frame native_site(const struct frames *f, uint64_t stack)
 {
     struct table_frame names[FRAMES_INLINED_MOST], best = {0};
-    bool any = false, good = false;
+    bool any = false;
 
-    for (; stack; stack = f->stacks[stack].parent) {
+    for (enum site_rank most = SITE_ALLOCATOR; stack && most < SITE_GOOD;
+         stack = f->stacks[stack].parent) {
         size_t n = frames_expand(f, f->stacks[stack].frame, names, FRAMES_INLINED_MOST);
 
-        for (size_t i = 0; i < n; i++) {
-            bool allocator = names[i].function && (plumbing_is_allocator(names[i].function) ||
-                                                   plumbing_is_interpreters_allocator(&names[i]));
+        for (size_t i = 0; i < n && most < SITE_GOOD; i++) {
+            enum site_rank now = rank(&names[i]);
 
-            if (!plumbing_is(&names[i]))
-                return names[i];
-            if (!any || (!good && !allocator))
-                best = names[i];
-            good = good || !allocator;
+            if (any && now <= most)
+                continue;
+            best = names[i];
+            most = now;
             any = true;
         }
     }

@@ -326,15 +326,17 @@ bool plumbing_is_compilers(const char *file)
     return false;
 }
 
+static bool is_of_plumbing(const char *module)
+{
+    return plumbing_is_interpreter(module) ||
+           (module && begins_with_one(text_base(module), modules, COUNT(modules)));
+}
+
 bool plumbing_is(const struct table_frame *f)
 {
     if (f->flags & TABLE_FRAME_PYTHON)
         return false;
-    if (!f->function)
-        return true;
-    if (plumbing_is_interpreter(f->module) || plumbing_is_allocator(f->function))
-        return true;
-    if (f->module && begins_with_one(text_base(f->module), modules, COUNT(modules)))
+    if (!f->function || is_of_plumbing(f->module) || plumbing_is_allocator(f->function))
         return true;
     for (int i = 0; i < COUNT(starts); i++)
         if (strcmp(f->function, starts[i]) == 0)
@@ -351,23 +353,41 @@ static bool is_line(const struct table_frame *f)
                          begins(f->file, "<frozen zipimport") || begins(f->file, "<tidemark>")));
 }
 
-bool plumbing_is_machinery(const struct table_frame *f, bool python)
+bool plumbing_is_nameless(const struct table_frame *f)
 {
-    return python ? !is_line(f) : plumbing_is(f);
+    return !f->function && f->module && !is_of_plumbing(f->module);
+}
+
+bool plumbing_is_machinery(const struct table_frame *f, enum plumbing_view view)
+{
+    if (view == PLUMBING_PYTHON)
+        return !is_line(f);
+    return plumbing_is(f) && !(view == PLUMBING_NAMELESS && plumbing_is_nameless(f));
+}
+
+static bool mark(struct table_frame *frames, int count, enum plumbing_view view)
+{
+    bool any = false;
+
+    for (int i = 0; i < count; i++) {
+        bool machinery = plumbing_is_machinery(&frames[i], view);
+
+        any = any || !machinery;
+        frames[i].flags &= ~(unsigned int)TABLE_FRAME_MACHINERY;
+        frames[i].flags |= machinery ? TABLE_FRAME_MACHINERY : 0u;
+    }
+    return any;
 }
 
 void plumbing_mark(struct table_frame *frames, int count)
 {
-    bool python = false, any = false;
+    bool python = false;
 
     for (int i = 0; i < count; i++)
         python = python || (frames[i].flags & TABLE_FRAME_PYTHON);
-    for (int i = 0; i < count; i++) {
-        bool machinery = plumbing_is_machinery(&frames[i], python);
-
-        any = any || !machinery;
-        frames[i].flags |= machinery ? TABLE_FRAME_MACHINERY : 0u;
-    }
-    for (int i = 0; !any && i < count; i++)
+    if (mark(frames, count, python ? PLUMBING_PYTHON : PLUMBING_NATIVE) ||
+        mark(frames, count, PLUMBING_NAMELESS))
+        return;
+    for (int i = 0; i < count; i++)
         frames[i].flags &= ~(unsigned int)TABLE_FRAME_MACHINERY;
 }

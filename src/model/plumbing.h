@@ -17,11 +17,16 @@ bool plumbing_is_interpreters_allocator(const struct table_frame *f);
 /* Any of the above, or a frame of native code without a name. */
 bool plumbing_is(const struct table_frame *f);
 
-/* Is it machinery, in a stack with or without lines of Python? */
-bool plumbing_is_machinery(const struct table_frame *f, bool python);
-/* Mark the machinery of a stack, TABLE_FRAME_MACHINERY: where there are lines of Python, all native
- * code; else what is plumbing. Where that is all of it, nothing.
+/* Code that has no name and belongs to no interpreter, C library or the like: of a stripped program, most often. */
+bool plumbing_is_nameless(const struct table_frame *f);
+
+/* What is machinery in a stack: where there are lines of Python, all native code; else what is plumbing;
+ * where that is all of it, plumbing but for code without a name.
  */
+enum plumbing_view { PLUMBING_NATIVE, PLUMBING_PYTHON, PLUMBING_NAMELESS };
+
+bool plumbing_is_machinery(const struct table_frame *f, enum plumbing_view view);
+/* Mark the machinery of a stack, TABLE_FRAME_MACHINERY. Where that is all of it in any view, nothing. */
 void plumbing_mark(struct table_frame *frames, int count);
 
 #endif

@@ -115,6 +115,12 @@ static void test_machinery_of_a_stack(void)
         {.function = "parse", .module = "/app"},
         {.function = "_start", .module = "/app"},
     };
+    struct table_frame stripped[] = {
+        {.module = "/lib/libpython3.11.so.1.0"},
+        {.function = "Py_InitializeFromConfig", .module = "/lib/libpython3.11.so.1.0"},
+        {.module = "/usr/bin/gdb"},
+        {.function = "__libc_start_main", .module = "/lib/libc.so.6"},
+    };
     struct table_frame nothing_else[] = {{.function = "malloc"}, {.function = "_start"}};
 
     plumbing_mark(python, COUNT(python));
@@ -126,6 +132,9 @@ static void test_machinery_of_a_stack(void)
     CHECK(native[0].flags & TABLE_FRAME_MACHINERY);
     CHECK(!(native[1].flags & TABLE_FRAME_MACHINERY));
     CHECK(native[2].flags & TABLE_FRAME_MACHINERY);
+    plumbing_mark(stripped, COUNT(stripped));
+    for (int i = 0; i < COUNT(stripped); i++)
+        CHECK(!(stripped[i].flags & TABLE_FRAME_MACHINERY) == (i == 2));
     plumbing_mark(nothing_else, COUNT(nothing_else));
     CHECK(!(nothing_else[0].flags & TABLE_FRAME_MACHINERY));
 }
