@@ -242,6 +242,17 @@ const char *text_base(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+const char *text_source(const char *path)
+{
+    const char *base = text_base(path), *at = base;
+
+    if (!path || base - path < 2 || strncmp(base, "__", 2) != 0)
+        return base;
+    for (at -= 2; at > path && *at != '/'; at--)
+        ;
+    return *at == '/' ? at + 1 : at;
+}
+
 size_t text_width(const char *utf8)
 {
     const char *shown;

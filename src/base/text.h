@@ -40,6 +40,8 @@ uint64_t text_rounded(double value);
 
 /* The name of a file without its folders; a path that ends in one as it is, and NULL as NULL. */
 const char *text_base(const char *path);
+/* The same for a source; with its folder where many have such a name: "gdb/__init__.py". */
+const char *text_source(const char *path);
 
 /* How many columns the text takes on a terminal: what utf8_show gives, one each. */
 size_t text_width(const char *utf8);

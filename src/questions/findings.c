@@ -95,7 +95,8 @@ const char *findings_place(const struct findings *f, uint32_t line)
 {
     const struct blame *b = &f->lines->blame;
 
-    return arena_printf(f->answer->arena, "%s:%llu", text_base(b->files[b->lines[line].file].path),
+    return arena_printf(f->answer->arena, "%s:%llu",
+                        text_source(b->files[b->lines[line].file].path),
                         (unsigned long long)b->lines[line].line);
 }
 
@@ -109,7 +110,7 @@ const char *findings_site(struct arena *a, const struct table_frame *site)
 {
     struct table_frame f = *site;
 
-    f.file = text_base(f.file);
+    f.file = text_source(f.file);
     return table_frame_text(a, &f);
 }
 

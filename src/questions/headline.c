@@ -76,7 +76,7 @@ static const char *holder(struct arena *a, const struct line_sums *s, uint64_t *
     if (best) {
         *bytes = s->lines[best].at_peak.bytes;
         return arena_printf(a, "%s:%" PRIu64,
-                            text_base(s->blame.files[s->blame.lines[best].file].path),
+                            text_source(s->blame.files[s->blame.lines[best].file].path),
                             s->blame.lines[best].line);
     }
     heap_at(s->heap, HEAP_AT_PEAK, 0);
@@ -85,7 +85,7 @@ static const char *holder(struct arena *a, const struct line_sums *s, uint64_t *
         return NULL;
     *bytes = rows.rows[0].sum.at.bytes;
     site = rows.rows[0].site;
-    site.file = text_base(site.file);
+    site.file = text_source(site.file);
     return table_frame_text(a, &site);
 }
 

@@ -109,7 +109,7 @@ static void put_place(struct answer *a, const struct line_sums *s, uint32_t line
     const char *path = s->blame.files[l->file].path;
     const char *source = table_source_line(answer_source(a, path), l->line);
 
-    cell_text(where, arena_printf(a->arena, "%s:%" PRIu64, text_base(path), l->line));
+    cell_text(where, arena_printf(a->arena, "%s:%" PRIu64, text_source(path), l->line));
     cell_text(text, source ? source + strspn(source, " \t") : NULL);
 }
 

@@ -157,6 +157,12 @@ static void test_base(void)
     CHECK_STR(text_base("a folder/"), "a folder/");
     CHECK_STR(text_base(""), "");
     CHECK(!text_base(NULL));
+    CHECK_STR(text_source("/app/lib/util.py"), "util.py");
+    CHECK_STR(text_source("/app/lib/__init__.py"), "lib/__init__.py");
+    CHECK_STR(text_source("lib/__main__.py"), "lib/__main__.py");
+    CHECK_STR(text_source("/__init__.py"), "__init__.py");
+    CHECK_STR(text_source("__init__.py"), "__init__.py");
+    CHECK(!text_source(NULL));
 }
 
 int main(void)

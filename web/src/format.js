@@ -62,8 +62,8 @@ export const share = (a, b) => (b > 0 ? a / b : 0);
 export const inUnit = { bytes, count, us: micros };
 export const signed = (unit, n) => (n > 0 ? '+' : '') + inUnit[unit](n);
 
-/** The last part of a path. */
-export const short = (path) => path.slice(path.lastIndexOf('/') + 1);
+/** The last part of a path, with its folder where many have such a name: "gdb/__init__.py". */
+export const short = (path) => /([^/]+\/)?__[^/]*$|[^/]*$/.exec(path)[0];
 
 /** A C++ name without its templates and arguments. */
 export function brief(name) {
