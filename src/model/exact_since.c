@@ -14,6 +14,14 @@ static struct exact_since *found_of(const struct exact_since_pass *p, uint64_t p
     return intmap_get(&p->found, process, &value) ? (struct exact_since *)(uintptr_t)value : NULL;
 }
 
+/* What has been told without a library has an empty name. */
+static bool names_library(const struct names *n, const struct trace_event *ev)
+{
+    const char *library = names_get(n, ev->mark.name);
+
+    return ev->mark.name && !(library && !*library);
+}
+
 static void begin(struct exact_since_pass *p, struct names *n, uint64_t process,
                   const struct trace_event *ev)
 {
@@ -39,7 +47,7 @@ void exact_since_take(struct exact_since_pass *p, struct names *n, const struct 
         !intmap_get(&p->threads, ev->mark.thread, &process))
         return;
     s = found_of(p, process);
-    if (!s && ev->mark.name)
+    if (!s && names_library(n, ev))
         begin(p, n, process, ev);
     else if (s && ev->mark.value > s->most)
         s->most = ev->mark.value;

@@ -108,6 +108,18 @@ def test_who_chooses_a_way_gets_it(both, library, ask, how):
     assert coverage["exact_since"] is None and "libtorch" not in coverage["line"]
 
 
+def test_a_limit_that_rises_where_no_framework_is_names_none(run, ask, tmp_path):
+    """Large blocks are recorded each in any program, until they are too many."""
+    trace = tmp_path / "t.tide"
+    churn = "for i in range(200_000): bytearray(70_000)"
+    done = run("record", "--no-cpu", "-o", trace, sys.executable, "-c", churn)
+    assert done.returncode == 0 and "was loaded" not in done.stderr
+    answer = ask(trace, "summary")
+    assert answer["coverage"]["exact_since"] is None
+    assert answer["tables"]["facts"]["values"]["heap_allocated_basis"].startswith("sampled, ±")
+    assert "was loaded" not in run("report", trace).stdout
+
+
 @pytest.mark.parametrize("name, known", [
     ("libjax_common.so", True), ("xla_extension.so", True), ("libtensorflow_framework.so.2", True),
     ("libtorch_cpu.so.1", True), ("libtorch_cpux.so", False), ("mylibtorch_cpu.so", False),
