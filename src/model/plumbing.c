@@ -108,6 +108,24 @@ static const char *const beginnings[] = {
     "<alloc::alloc::Global as",
     "hashbrown::raw::alloc",
     "tidemark_", /* of include/tidemark.h, in the program */
+    /* of allocators that are linked into programs: jemalloc, by itself and as Rust has it, */
+    "_rjem_",
+    "je_",
+    "pac_alloc_",
+    "extent_grow_retained",
+    "extent_recycle",
+    "extent_commit_impl",
+    "hpa_hooks_map",
+    /* mimalloc, tcmalloc, */
+    "_mi_",
+    "mi_malloc",
+    "mi_heap_",
+    "mi_os_",
+    "mi_arena_",
+    "mi_page_",
+    "mi_segment_",
+    "tc_new",
+    "tcmalloc::",
     /* of HotSpot, */
     "os::pd_commit_memory",
     "os::commit_memory",

@@ -21,6 +21,13 @@ static void test_allocators(void)
         "my_strdup.part.0",
         "__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)",
         "os::commit_memory(char*, unsigned long, bool)",
+        "_rjem_je_pages_map",
+        "_rjem_je_ehooks_default_alloc_impl",
+        "pac_alloc_real",
+        "je_malloc_default",
+        "_mi_os_alloc_aligned",
+        "mi_heap_malloc_zero",
+        "tcmalloc::CentralFreeList::Populate()",
         "v8::internal::Zone::Expand(unsigned long)",
     };
     static const char *const are_not[] = {
@@ -34,6 +41,8 @@ static void test_allocators(void)
         "main",
         "parse(alloc)",
         "os::run()",
+        "jet_parse",
+        "mi_open",
         "v8::internal::Heap::Start()",
     };
 
