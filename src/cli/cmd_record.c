@@ -100,7 +100,10 @@ static void say_done(const struct watch_result *r, const char *path)
     recording_say_windows(&how, r);
     watch_names_say(&how.watch, r);
     if (!how.quiet)
-        fprintf(stderr, "tidemark: peak RSS %s; recorded to %s; see 'tidemark report %s'\n",
+        fprintf(stderr, "tidemark: peak RSS %s%s; recorded to %s; see 'tidemark report %s'\n",
+                r->peak_exact     ? ""
+                : r->peak_at_most ? "at most "
+                                  : "at least ",
                 text_size(size, r->peak_lower), path, path);
 }
 

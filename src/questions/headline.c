@@ -15,13 +15,13 @@ static const char *rss_clause(struct arena *a, const struct run *r)
 {
     uint64_t lower, upper;
     char size[TEXT_SIZE];
+    bool exact;
 
     if (!metrics_get(&r->final, METRIC_PEAK_LOWER, &lower))
         return "";
-    upper = lower;
-    metrics_get(&r->final, METRIC_PEAK_UPPER, &upper);
+    exact = metrics_get(&r->final, METRIC_PEAK_UPPER, &upper) && upper == lower;
     return arena_printf(a, "resident memory peaked at %s%s", text_size(size, lower),
-                        upper > lower ? " or more" : " (exact)");
+                        exact ? " (exact)" : " or more");
 }
 
 static uint64_t mapped_of(const struct heap *h)

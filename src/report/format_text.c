@@ -47,7 +47,9 @@ static void put_bounds(const struct table_cell *least, const struct table_cell *
 {
     char low[SHOW_ROOM], high[SHOW_ROOM];
 
-    if (!least->present)
+    if (!least->present && most->present)
+        fprintf(out, "at most %s", show_cell(high, most));
+    else if (!least->present)
         fputs(show_cell(low, least), out);
     else if (!most->present)
         fprintf(out, "at least %s", show_cell(low, least));

@@ -327,7 +327,7 @@ void recorder_end(struct recorder *r, const struct tree *t, const struct watch_r
         ended(r, &t->all[t->live[i].index], TRACE_END_OUTLIVED, 0);
     if (r->cover)
         coverage_end(&r->coverage, r->store, r->processes, &r->account);
-    add(&p, METRIC_PEAK_LOWER, result->peak_lower);
+    add(&p, METRIC_PEAK_LOWER, result->peak_at_most ? ABSENT : result->peak_lower);
     add(&p, METRIC_PEAK_UPPER, result->peak_upper);
     add(&p, METRIC_PEAK_PSS, result->peak_pss);
     add(&p, METRIC_VSZ_PEAK, result->peak_vsz);

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from tracemaker import END, PROCESS, PROCESS_END, SAMPLE, Trace, record, varint
+
 PYTHON = """\
 import json
 kept = []
@@ -121,3 +123,24 @@ def test_whole_stacks_are_there_on_request(run, traces):
 def test_collapsed_stacks_have_the_lines_of_python(run, traces):
     said = run("report", traces("python"), "-f", "collapsed").stdout
     assert re.search(r"<module> \(.*app\.py:8\);.*work \(.*app\.py:4\)", said)
+
+
+@pytest.mark.parametrize("lower, upper, said, fact", [
+    (1 << 30, 1 << 30, "1.0 GiB (exact)", "1.0 GiB (exact)"),
+    (1 << 30, 2 << 30, "1.0 GiB or more", "1.0 GiB or more, at most 2.0 GiB"),
+    (1 << 30, None, "1.0 GiB or more", "at least 1.0 GiB"),
+    (None, 1 << 30, None, "at most 1.0 GiB"),
+])
+def test_the_peak_is_as_sure_in_the_sentence_as_among_the_facts(run, tmp_path, lower, upper, said, fact):
+    """Of a process that outlives the command the most is not known; of one that is smaller than its launcher the
+    least."""
+    known = [(192, lower), (193, upper), (196, 0)]
+    pairs = b"".join(varint(metric) + varint(value) for metric, value in known if value is not None)
+    events = [record(PROCESS, 1, 0, 100, 1, 0), record(SAMPLE, 0, 0, tail=pairs, step=1000),
+              record(PROCESS_END, 1, 1, 0, step=1), record(END)]
+    trace = Trace().add(events, 0, 1001).write(tmp_path / "t.tide")
+    sentence = run("report", trace).stdout.split("\n\n")[0]
+    assert not sentence.startswith("This trace is not whole")
+    assert ("resident memory peaked at" in sentence) == (said is not None)
+    assert said is None or said in " ".join(sentence.split())
+    assert re.search(rf"^peak rss +{re.escape(fact)}$", run("report", trace, "summary").stdout, re.M)

@@ -37,12 +37,13 @@ function peaks({ meta, has }) {
     const { peak_rss: rss, peak_heap: heap } = meta;
     const out = [];
     if (rss?.lower != null) {
-        const one = rss.upper == null || rss.upper === rss.lower;
+        const { lower, upper } = rss;
+        const most = upper == null ? ' or more' : upper === lower ? '' : ` to ${bytes(upper)}`;
         out.push(
             row(
                 'Peak RSS',
-                one ? bytes(rss.lower) : `${bytes(rss.lower)} to ${bytes(rss.upper)}`,
-                rss.basis ?? (one ? 'exact' : 'bound'),
+                bytes(lower) + most,
+                rss.basis ?? (most ? 'bound' : 'exact'),
                 'the kernel’s own high-water mark; of several processes what is proved',
             ),
         );
