@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/boot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,7 @@ static uint32_t kind_of_stack(const struct blame *b, size_t stack)
 static void look_at_stacks(struct blame *b)
 {
     size_t stacks = b->frames->stack_count;
+    uint8_t *boot = boot_frames(b->frames), *booting = memory_zeroed(stacks + 1);
     uint32_t *native = memory_zeroed((stacks + 1) * sizeof(*native)); /* frames; 0: none */
     uint32_t *python = memory_zeroed((stacks + 1) * sizeof(*python));
 
@@ -222,6 +224,16 @@ static void look_at_stacks(struct blame *b)
         bool in_scope = b->inner->frame_line[s->frame] != NONE;
         uint32_t frame;
 
+        booting[i] = booting[s->parent] || boot[s->frame] == BOOT_BEGINS;
+        if (booting[i] &&
+            boot[s->frame] == BOOT_WITHOUT_FILE) { /* its caller's, whatever was typed in */
+            b->of_stack[i] = b->of_stack[s->parent];
+            b->function_of[i] = b->function_of[s->parent];
+            b->python[i] = true;
+            python[i] = python[s->parent];
+            native[i] = native[s->parent];
+            continue;
+        }
         b->python[i] = own || b->python[s->parent];
         python[i] = own && in_scope ? s->frame : python[s->parent];
         native[i] = !own && in_scope ? s->frame : native[s->parent];
@@ -231,6 +243,8 @@ static void look_at_stacks(struct blame *b)
     }
     free(native);
     free(python);
+    free(boot);
+    free(booting);
 }
 
 /* ---- what the stacks say of the scope ---- */

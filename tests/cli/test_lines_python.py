@@ -124,7 +124,22 @@ def test_a_program_in_site_packages(record, lines, tmp_path):
         assert near(rows["__main__.py", 3]["allocated"], 2)
 
 
-@pytest.mark.parametrize("words", [["-S", "-c"], []])  # -S: files of site-packages run strings, too
+def test_what_a_pth_file_runs_is_not_what_was_typed(record, lines, tmp_path):
+    """Both have no file. The one is run before the program, by a file beside installed packages."""
+    home = tmp_path / "home"
+    version = subprocess.run([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"], check=True,
+                             capture_output=True, text=True).stdout.strip()
+    write(home, f"lib/{version}/site-packages/boot.pth",
+          "import sys; exec('try:\\n sys.kept = bytearray(9 << 20)\\nexcept Exception: pass')\n")
+    trace = record(PYTHON, "-c", "import sys\nkept = bytearray(5 << 20), len(sys.kept)",
+                   env={**os.environ, "PYTHONUSERBASE": str(home)})
+    found = lines(trace)
+    assert set(found) == {("<string>", 2), ("(the standard library)", None)}
+    assert near(found["<string>", 2]["allocated"], 5)
+    assert found["(the standard library)", None]["allocated"] > 9 * MIB
+
+
+@pytest.mark.parametrize("words", [["-c"], []])
 def test_what_was_typed(record, lines, words):
     text = "x = 1\ny = bytearray(4 << 20)\n"
     trace = record(PYTHON, *words, *([text] if words else []), **({} if words else {"input": text, "stdin": None}))
