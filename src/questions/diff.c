@@ -59,15 +59,10 @@ static void add(struct diff *d, struct entry *e, int side, int measure,
     heap_add(&d->totals[side][measure], amount);
 }
 
-static bool is_empty(const struct heap_stack *s, int measures)
+/* `at` of each stack was filled: that is its amount of `measure`. */
+static void take_at(struct diff *d, int side, const struct heap *heap, int measure)
 {
-    return s->at.bytes == 0 &&
-           (measures == 1 || (s->sums.allocated.bytes == 0 && s->sums.live.bytes == 0));
-}
-
-/* `at` of each stack was filled: at the peak, or at a moment. */
-static void take_side(struct diff *d, int side, const struct heap *heap)
-{
+    bool allocated = d->measures > 1 && measure == DIFF_BY_PEAK;
     struct stack_hash *hashes;
 
     if (!heap->any)
@@ -79,17 +74,24 @@ static void take_side(struct diff *d, int side, const struct heap *heap)
         struct heap_stack_sum sum;
         struct entry *e;
 
-        if (is_empty(s, d->measures))
+        if (s->at.bytes == 0 && !(allocated && s->sums.allocated.bytes))
             continue;
         sum = heap_stack_sum(heap, s);
         e = entry_of(d, hashes[number], heap, number);
-        add(d, e, side, DIFF_BY_PEAK, &sum.at);
-        if (d->measures > 1) {
+        add(d, e, side, measure, &sum.at);
+        if (allocated)
             add(d, e, side, DIFF_BY_ALLOCATED, &sum.sums.allocated);
-            add(d, e, side, DIFF_BY_LEAKED, &sum.sums.live);
-        }
     }
     free(hashes);
+}
+
+/* What leaked is what `leaks` shows: of Python, what was alive before it freed all that it had. */
+static void take_side(struct diff *d, int side, struct heap *heap)
+{
+    heap_at(heap, HEAP_AT_PEAK, 0);
+    take_at(d, side, heap, DIFF_BY_PEAK);
+    heap_at(heap, HEAP_AT_WORKED, 0);
+    take_at(d, side, heap, DIFF_BY_LEAKED);
 }
 
 static uint64_t distance(const struct entry *e, int measure)
@@ -321,9 +323,9 @@ int diff_moments(struct recorded *r, const struct selection *o, struct answer *a
     heap_want(heap, to, o->to_ns);
     recorded_read_again(r);
     heap_at(heap, HEAP_AT_TIME, o->from_ns);
-    take_side(&d, 0, heap);
+    take_at(&d, 0, heap, DIFF_BY_PEAK);
     heap_at(heap, to, o->to_ns);
-    take_side(&d, 1, heap);
+    take_at(&d, 1, heap, DIFF_BY_PEAK);
     result = check(heap, "the trace", err);
     covered_answer(answer, &r->run);
     put_totals(answer, &d);

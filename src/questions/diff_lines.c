@@ -128,6 +128,63 @@ static void take_side(struct lines *d, int side, const struct line_sums *s, stru
     }
 }
 
+/* ---- files that are called otherwise in the other run ---- */
+
+static bool is_only_in(const struct entry *e, int side)
+{
+    return e->text && e->lines[side] && !e->lines[!side];
+}
+
+/* The same text in the same function, wherever. */
+static uint64_t text_key(const struct entry *e)
+{
+    return hash_string(hash_string(HASH_START, e->function), e->text);
+}
+
+#define SEVERAL UINT64_MAX
+
+/* Of the lines of one side alone: text -> place; SEVERAL where more than one has it. */
+static struct intmap texts_of(const struct lines *d, int side)
+{
+    struct intmap out = {0};
+    uint64_t place;
+
+    for (size_t i = 0; i < d->count; i++)
+        if (is_only_in(&d->entries[i], side)) {
+            uint64_t key = text_key(&d->entries[i]);
+
+            intmap_put(&out, key, intmap_get(&out, key, &place) ? SEVERAL : i);
+        }
+    return out;
+}
+
+/* A script that was copied to change it, a package in another place: one line is not two that differ. */
+static void join_renamed(struct lines *d)
+{
+    struct intmap texts[2] = {texts_of(d, 0), texts_of(d, 1)};
+    size_t kept = 0;
+
+    for (size_t i = 0; i < d->count; i++) {
+        struct entry *e = &d->entries[i], *other;
+        uint64_t key = text_key(e), of_a, of_b;
+
+        if (!is_only_in(e, 0) || !intmap_get(&texts[0], key, &of_a) || of_a == SEVERAL ||
+            !intmap_get(&texts[1], key, &of_b) || of_b == SEVERAL)
+            continue;
+        other = &d->entries[of_b];
+        e->file = other->file;
+        e->lines[1] = other->lines[1];
+        e->sums[1] = other->sums[1];
+        other->lines[1] = 0; /* of neither side any more */
+    }
+    for (size_t i = 0; i < d->count; i++)
+        if (!d->entries[i].text || d->entries[i].lines[0] || d->entries[i].lines[1])
+            d->entries[kept++] = d->entries[i];
+    d->count = kept;
+    intmap_free(&texts[0]);
+    intmap_free(&texts[1]);
+}
+
 /* ---- what has changed ---- */
 
 static double cpu_error(const struct cpu_sums *sides)
@@ -257,6 +314,7 @@ void diff_lines_add(struct answer *a, struct table *totals, const struct line_su
     t = answer_add(a, "lines", TABLE_ROWS, columns, COUNT(columns));
     for (int i = 0; i < 2; i++)
         take_side(&d, i, &sides[i], a->arena);
+    join_renamed(&d);
     memory_sort_with(d.entries, d.count, sizeof(*d.entries), compare, &by);
     for (size_t i = 0; i < d.count && (uint64_t)t->rows < most; i++)
         put_row(a, t, &d.entries[i], sides);

@@ -182,6 +182,29 @@ def test_the_line_that_became_slower_is_named_with_its_error(run, timed):
     assert lines["work"]["verdict"] == "faster" and lines["rest"]["verdict"].endswith("waits less")
 
 
+def test_lines_of_a_file_with_another_name_are_the_same_lines(run, timed, tmp_path):
+    (tmp_path / "renamed.py").write_text(BEFORE.format(n=1000000, s=0.1))
+    renamed = tmp_path / "t.tide"
+    assert run("record", "-q", "-o", renamed, "/usr/bin/python3", tmp_path / "renamed.py").returncode == 0
+    _, lines = compared(run, timed[0], renamed)
+    for text in ("work", "same", "rest"):
+        assert lines[text]["line_a"] == lines[text]["line_b"] and lines[text]["file"].endswith("/renamed.py")
+    assert lines["work"]["cpu_a"] > 0 < lines["work"]["cpu_b"]
+
+
+def test_what_python_kept_has_leaked_though_it_was_freed_at_the_end(diff, run, tmp_path):
+    traces = []
+    for n in (2, 5):
+        traces.append(tmp_path / f"{n}.tide")
+        kept = f"kept = [bytearray(1 << 20) for _ in range({n})]"
+        assert run("record", "-q", "--exact", "-o", traces[-1], "/usr/bin/python3", "-c", kept).returncode == 0
+    totals, _ = diff(*traces)
+    assert totals["leaked_change"] == pytest.approx(3 << 20, rel=0.01)
+    for side, trace in zip("ab", traces):
+        said = json.loads(run("report", trace, "leaks", "-f", "json").stdout)["tables"]["facts"]["values"]
+        assert totals[f"leaked_{side}"] == said["alive"]
+
+
 def test_a_run_compared_with_itself_has_no_verdict(run, timed):
     totals, lines = compared(run, timed[0], timed[0])
     assert totals["cpu_change"] == totals["waiting_change"] == 0
