@@ -200,7 +200,7 @@ static int explain(int pid, uint64_t failure, struct err *err)
 
     return err_code(err, UNREACHABLE, "process %d cannot be recorded: %s", pid,
                     failure < COUNT(why) ? why[failure]
-                                         : "the library in it refuses, without a reason");
+                                         : "its library refuses and gives no reason");
 }
 
 /* Whether the process finds our memory by the path that we have for it. */

@@ -192,7 +192,7 @@ char *text_duration(char out[TEXT_SIZE], uint64_t ns)
 {
     uint64_t s = ns / CLOCK_SECOND_NS;
 
-    /* No unit is shown with as many as the next one has: 999.7 ms are 1.00 s. */
+    /* What rounds to one of the next unit is shown in that: 999.7 ms are 1.00 s. */
     if (ns < 999500u)
         snprintf(out, TEXT_SIZE, "%.0f us", (double)ns / 1e3);
     else if (ns < 999500000u)

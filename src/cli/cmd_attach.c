@@ -28,7 +28,7 @@ static int parse_duration(const char *text, void *to, struct err *err)
 static const struct option options[] = {
     RECORDING_OPTIONS(how, "NAME.PID.tide in this folder when not given"),
     {0, "reachable", NULL, &how.reachable, NULL,
-     "At the end, and at each 'tidemark snapshot', find the blocks that nothing points to any more; needs --exact. The process stands still meanwhile; how long is said",
+     "At the end, and at each 'tidemark snapshot', find the blocks that nothing points to any more; needs --exact. The process is stopped meanwhile; how long is reported",
      NULL, NULL},
     {0, "duration", "TIME", &duration_ns, parse_duration,
      "Detach after TIME: 10 (s), 500ms, 2m; else when the process ends, at Ctrl-C or 'tidemark "

@@ -141,7 +141,7 @@ static int run(int argc, char **argv, struct err *err)
     if (operands < 0)
         return -1;
     if (operands)
-        return err_code(err, EXIT_USAGE, "'%s' is too much: devices takes no operand", argv[1]);
+        return err_code(err, EXIT_USAGE, "devices takes no operand, but '%s' was given", argv[1]);
     l.table = answer_add(&a, "devices", TABLE_ROWS, columns, COUNT(columns));
     ask(&l);
     status = output_write(format_find(format_name), &a, output, none, err);

@@ -34,10 +34,11 @@ int dtypes_parse(const char *text, void *to, struct err *err)
     if (end && *end == '%')
         end++;
     if (kind == TENSOR_KINDS || !end || *end || !(share >= 0.1 && share < 100))
-        return err_code(err, EXIT_USAGE,
-                        "'%s' is no kind of tensors in another type; say for instance --dtype "
-                        "'optimizer state=25%%', which is a quarter of its bytes",
-                        text);
+        return err_code(
+            err, EXIT_USAGE,
+            "'%s' is not a kind of tensors and a share of its bytes; write, for instance, "
+            "--dtype 'optimizer state=25%%', which is a quarter of its bytes",
+            text);
     if (types->count == SELECTION_TYPES_MOST)
         return err_code(err, EXIT_USAGE, "at most %d types can be given", SELECTION_TYPES_MOST);
     types->list[types->count++] = (struct selection_type){kind, (unsigned int)(share * 10 + 0.5)};

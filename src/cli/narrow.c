@@ -180,7 +180,7 @@ static int parse_process(struct parsing *p)
 
     if (!text_parse_number(text, &pid) || !pid)
         return err_code(p->err, EXIT_USAGE,
-                        "'%s' is no process; write its pid, as 'tidemark report FILE processes' "
+                        "'%s' is not a process; write its pid, as 'tidemark report FILE processes' "
                         "has it",
                         text);
     process_lens_read(lens, p->trace, pid);
@@ -208,7 +208,8 @@ static int parse_rank(struct parsing *p)
     uint64_t rank;
 
     if (!text_parse_number(text, &rank))
-        return err_code(p->err, EXIT_USAGE, "'%s' is no rank; write its number, from 0 on", text);
+        return err_code(p->err, EXIT_USAGE, "'%s' is not a rank; write its number, from 0 on",
+                        text);
     p->out->process = lens;
     if (!process_lens_read_rank(lens, p->trace, p->arena, rank))
         return err_code(p->err, EXIT_USAGE,
@@ -239,7 +240,7 @@ int narrow_add_label(const char *text, void *to, struct err *err)
 
     if (!*text || *text == '=')
         return err_code(err, EXIT_USAGE,
-                        "'%s' is no label; write its key, or KEY=VALUE, such as phase=forward",
+                        "'%s' is not a label; write its key, or KEY=VALUE, such as phase=forward",
                         text);
     if (n->label_count == NARROW_LABELS_MOST)
         return err_code(err, EXIT_USAGE, "at most %d labels can be given", NARROW_LABELS_MOST);

@@ -148,11 +148,9 @@ static void say_looked(void *context, int pid, uint64_t stood_ns, const char *wh
         fprintf(stderr, "tidemark: what points to blocks of process %d is not known: %s\n", pid,
                 why);
     else
-        fprintf(
-            stderr,
-            "tidemark: process %d stood still for %s while it was looked for what points to its "
-            "blocks\n",
-            pid, text_duration(time, stood_ns));
+        fprintf(stderr,
+                "tidemark: process %d was stopped for %s to find what points to its blocks\n", pid,
+                text_duration(time, stood_ns));
 }
 
 /* From 5.9 on, a timer on a CPU clock is looked at when a thread returns from the kernel. Before that,

@@ -78,7 +78,7 @@ struct recording {
      "size alone, which costs less, and what lives is right all the same",                         \
      "start-paused deferred", NULL},                                                               \
     {0, "deferred", NULL, &(r).deferred, NULL,                                                     \
-     "The same until the program calls tidemark.start(), and after tidemark.stop()",               \
+     "Look for stacks only between the program's calls of tidemark.start() and tidemark.stop()",   \
      "start-paused steps", NULL},                                                                  \
     {0, "native", NULL, &(r).native, NULL,                                                         \
      "Do not read Python's lines: treat an interpreter like any other program", NULL, NULL},     \

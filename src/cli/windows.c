@@ -52,12 +52,13 @@ int windows_parse(const char *text, void *to, struct err *err)
                             RING_WINDOWS);
         if (!take_one(&at, &w->list[w->count]))
             return err_code(err, EXIT_USAGE,
-                            "'%s' are no steps; write numbers from 1 on, as in 5-20,40,100-", text);
+                            "'%s' are not steps; write numbers from 1 on, as in 5-20,40,100-",
+                            text);
         w->count++;
     } while (*at == ',' && *++at);
     return *at || at[-1] == ','
              ? err_code(err, EXIT_USAGE,
-                        "'%s' are no steps; write numbers from 1 on, as in 5-20,40,100-", text)
+                        "'%s' are not steps; write numbers from 1 on, as in 5-20,40,100-", text)
              : 0;
 }
 

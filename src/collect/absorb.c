@@ -319,9 +319,9 @@ static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_r
     }
 }
 
-/* Fetch what a FREE that comes will ask for: it may be of any block, while an ALLOC most often has a
- * neighbour of the last, or a place that was just freed. A word may be none of a record's beginning,
- * or a writer be about to change it: a race, but one that only a guess is lost by.
+/* Fetch what a coming FREE will ask for: it may be of any block, while an ALLOC is most often next to
+ * the last one, or where something was just freed. The word may be from the middle of a record, or a
+ * writer may be changing it: that race can only make the guess useless.
  */
 __attribute__((no_sanitize("thread"))) static inline void look_ahead(struct absorb_ring *r,
                                                                      uint64_t at)

@@ -27,7 +27,7 @@
 struct block {
     uint32_t offset : 16; /* in its 64 KiB */
     uint32_t thread : 16; /* that allocated it: the low bits of its number */
-    uint32_t info;        /* what was allocated: TRACE_INFO; 0: none */
+    uint32_t info;        /* what was allocated, by its number in INFOS; 0: none */
     uint32_t order;       /* which of its thread's allocations it was */
     uint32_t birth;
 };

@@ -63,8 +63,9 @@ void collect_unmarked(struct collect *c);
  * library has begun in: the others were not recorded.
  */
 struct collect_account {
-    bool whole;  /* we have started the first: who is only attached to counts nothing */
-    bool untold; /* programs came that nobody had counted: there may be others that did not come */
+    bool whole; /* we have started the first: who is only attached to counts nothing */
+    bool
+        untold; /* programs appeared that had not been counted: there may be others that did not come */
     uint64_t started, came;
     uint64_t prospects[RING_START_END]; /* of `started`: what was said beforehand */
 };

@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME(ring, trace) _Static_assert((int)(ring) == (int)(trace), #ring " is not " #trace)
-SAME(RING_SPACE_KINDS, TRACE_SPACE_KINDS);
-SAME(RING_ACCESS_ALL, TRACE_ACCESS_ALL);
-
 #define ACCESS_KINDS 32u /* above all flags of an access */
 
 #define SPACE_NAME_MOST 32

@@ -17,7 +17,7 @@ static int unknown(const char *text, size_t length, struct err *err)
 
     return err_code(
         err, USAGE,
-        "'%.*s' is no device; write all, none, a kind (%s) or one of it, such as nvidia:0",
+        "'%.*s' is not a device; write all, none, a kind (%s) or one of a kind, such as nvidia:0",
         (int)length, text, device_kind_names(names, sizeof(names), ", "));
 }
 
@@ -64,7 +64,7 @@ int device_choice_parse(const char *text, void *choice, struct err *err)
     }
     if (c->none && (c->all || c->count || c->gpu_asked))
         return err_code(err, USAGE,
-                        "--device none leaves no device to read; write only one of both");
+                        "--device none leaves no device to read; give only one of the two");
     return 0;
 }
 
@@ -76,7 +76,7 @@ int device_choice_parse_gpu(const char *text, void *choice, struct err *err)
         return err_code(err, USAGE, "'%s' is not the number of a device, such as 0", text);
     if (c->none)
         return err_code(err, USAGE,
-                        "--device none leaves no device to read; write only one of both");
+                        "--device none leaves no device to read; give only one of the two");
     snprintf(c->gpu, sizeof(c->gpu), "%s", text);
     c->gpu_asked = true;
     return 0;

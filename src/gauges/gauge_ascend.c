@@ -141,7 +141,7 @@ static void open_all(struct gauge_found *out)
     for (int i = 0; !failed && i < number && i < CARDS_MOST; i++)
         add_card(out, cards[i]);
     if (failed)
-        snprintf(out->note, sizeof(out->note), "DCMI does not begin (%d)", failed);
+        snprintf(out->note, sizeof(out->note), "DCMI does not start (%d)", failed);
     else if (!out->count)
         snprintf(out->note, sizeof(out->note), "DCMI knows no device");
 }

@@ -214,7 +214,7 @@ static void open_all(struct gauge_found *out)
     for (uint32_t i = 0; !failed && i < number && i < COUNT(drivers); i++)
         add_driver(out, drivers[i]);
     if (failed)
-        snprintf(out->note, sizeof(out->note), "Level Zero's Sysman does not begin (0x%x)",
+        snprintf(out->note, sizeof(out->note), "Level Zero's Sysman does not start (0x%x)",
                  (unsigned int)failed);
     else if (!out->count)
         snprintf(out->note, sizeof(out->note), "Level Zero's Sysman knows no device");

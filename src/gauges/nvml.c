@@ -44,7 +44,7 @@ bool nvml_open(char *why, size_t room)
     if (failed && nvml.error)
         text = nvml.error(failed);
     if (failed)
-        snprintf(why, room, "NVML does not begin: %.120s (%d)", text ? text : "it says no more",
+        snprintf(why, room, "NVML does not start: %.120s (%d)", text ? text : "it gives no reason",
                  failed);
     return !failed;
 }

@@ -203,20 +203,25 @@ struct wanted {
     size_t room;
 };
 
-/* A row of the schema: type, name, table, root page, text. */
+enum { SCHEMA_TYPE, SCHEMA_NAME, SCHEMA_TABLE, SCHEMA_ROOT, SCHEMA_TEXT, SCHEMA_COLUMNS };
+
+/* A row of the schema. */
 static void take_schema(void *context, const struct sqlite_cell *c, int count)
 {
     struct wanted *w = context;
+    const struct sqlite_cell *name = &c[SCHEMA_NAME], *root = &c[SCHEMA_ROOT],
+                             *text = &c[SCHEMA_TEXT];
     size_t length = strlen(w->name);
 
-    if (count < 5 || !c[1].text || c[1].length != length || c[3].text || !c[4].text ||
-        memcmp(c[1].bytes, w->name, length) != 0 || c[3].number <= 0 || c[3].number > UINT32_MAX)
+    if (count < SCHEMA_COLUMNS || !name->text || name->length != length || root->text ||
+        !text->text || memcmp(name->bytes, w->name, length) != 0 || root->number <= 0 ||
+        root->number > UINT32_MAX)
         return;
-    w->root = (uint32_t)c[3].number;
+    w->root = (uint32_t)root->number;
     if (w->sql) {
-        size_t part = c[4].length < w->room - 1 ? c[4].length : w->room - 1;
+        size_t part = text->length < w->room - 1 ? text->length : w->room - 1;
 
-        memcpy(w->sql, c[4].bytes, part);
+        memcpy(w->sql, text->bytes, part);
         w->sql[part] = '\0';
     }
 }

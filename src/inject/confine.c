@@ -40,7 +40,7 @@ static bool fall_silent(void)
         return false;
     cpu_leave();
     if (guard_any()) /* a page could not be opened any more */
-        guard_release(0, UINTPTR_MAX, GUARD_KERNEL);
+        guard_release(0, UINTPTR_MAX, RING_WHY_KERNEL);
     sys_silent = true;
     errno = kept;
     return true;

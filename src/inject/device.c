@@ -134,7 +134,7 @@ static void allocated(const struct device_call *call, struct device_library *l, 
         return;
     if (call->place)
         call->place(l, a, &e.kind, &e.device, e.called);
-    else if (call->kind == 0)
+    else if (call->kind == RING_SPACE_ON_DEVICE)
         e.device = device_of(call, l, a, e.handle);
     e.owner = !o.done                          ? o.status
             : call->on && l->vendor->by_device ? 1 + (uint64_t)e.device

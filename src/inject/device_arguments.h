@@ -5,16 +5,19 @@
 #ifndef INJECT_DEVICE_ARGUMENTS_H
 #define INJECT_DEVICE_ARGUMENTS_H
 
+#include "trace/ring.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What may be done with it: READ, WRITE, BOTH or SINCE, and */
 enum {
-    ARGUMENT_READ = 1,
-    ARGUMENT_WRITE = 2,
-    ARGUMENT_BOTH = 3,
-    ARGUMENT_TOLD = 4, /* flag: the kernel itself says so */
-    ARGUMENT_SINCE = 16
-}; /* what may be done with it: enum trace_access_kind */
+    ARGUMENT_READ = RING_ACCESS_READ,
+    ARGUMENT_WRITE = RING_ACCESS_WRITE,
+    ARGUMENT_BOTH = ARGUMENT_READ | ARGUMENT_WRITE,
+    ARGUMENT_TOLD = 4, /* the kernel itself says so: this is not told */
+    ARGUMENT_SINCE = RING_ACCESS_SINCE
+};
 
 /* Is anybody interested? */
 bool arguments_wanted(void);

@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-enum { POINTER, PHYSICAL };         /* classes of handles */
-enum { ON_DEVICE, PINNED, SHARED }; /* kinds of spaces */
+enum { POINTER, PHYSICAL }; /* classes of handles */
 
 enum pages { NORMAL, HUGE, GIANT };
 
@@ -34,7 +33,8 @@ static void describe(char *text, const char *name, enum pages pages, unsigned in
 static void flag_place(struct device_library *l, const uintptr_t *a, uint8_t *kind,
                        uint32_t *device, char *text)
 {
-    static const uint8_t sides[] = {SHARED, ON_DEVICE, PINNED, ON_DEVICE};
+    static const uint8_t sides[] = {RING_SPACE_SHARED, RING_SPACE_ON_DEVICE, RING_SPACE_PINNED,
+                                    RING_SPACE_ON_DEVICE};
     uint64_t flags = a[2];
 
     (void)l;
@@ -54,7 +54,7 @@ static void prop_place(struct device_library *l, const uintptr_t *a, uint8_t *ki
     const uint32_t *p = (const uint32_t *)a[2];
 
     (void)l;
-    *kind = p[0] == 1 ? ON_DEVICE : PINNED;
+    *kind = p[0] == 1 ? RING_SPACE_ON_DEVICE : RING_SPACE_PINNED;
     *device = p[1];
     describe(text, "halMemCreate", p[3] <= GIANT ? (enum pages)p[3] : NORMAL, p[2] & 0xff);
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum { POINTER, HOST, PHYSICAL, ARRAY, MIPMAP }; /* classes of handles */
-enum { ON_DEVICE, PINNED, MANAGED };             /* kinds of spaces */
 
 enum { KERNEL = 3, POINTER_ASKED }; /* helpers */
 
@@ -37,7 +36,7 @@ static void physical_place(struct device_library *l, const uintptr_t *a, uint8_t
     } *p = (const void *)a[2];
 
     (void)l, (void)text;
-    *kind = p->location == 1 ? ON_DEVICE : PINNED;
+    *kind = p->location == 1 ? RING_SPACE_ON_DEVICE : RING_SPACE_PINNED;
     *device = p->number;
 }
 
@@ -96,7 +95,7 @@ static void kernel_name(struct device_library *l, uintptr_t kernel, char *name, 
 static const struct device_call calls[] = {
     ALLOC("cuMemAlloc_v2", .size = 1, .since = 3020),
     ALLOC("cuMemAllocPitch_v2", .bytes = pitch_bytes, .since = 3020),
-    ALLOC("cuMemAllocManaged", .size = 1, .kind = MANAGED),
+    ALLOC("cuMemAllocManaged", .size = 1, .kind = RING_SPACE_SHARED),
     ALLOC("cuMemAllocAsync", .size = 1, .on = pooled_on),
     ALLOC("cuMemAllocAsync_ptsz", .size = 1, .on = pooled_on),
     ALLOC("cuMemAllocFromPoolAsync", .size = 1, .on = pooled_on),
@@ -104,8 +103,8 @@ static const struct device_call calls[] = {
     FREE("cuMemFree_v2", .since = 3020),
     FREE("cuMemFreeAsync"),
     FREE("cuMemFreeAsync_ptsz"),
-    ALLOC("cuMemHostAlloc", .size = 1, .class = HOST, .kind = PINNED),
-    ALLOC("cuMemAllocHost_v2", .size = 1, .class = HOST, .kind = PINNED, .since = 3020),
+    ALLOC("cuMemHostAlloc", .size = 1, .class = HOST, .kind = RING_SPACE_PINNED),
+    ALLOC("cuMemAllocHost_v2", .size = 1, .class = HOST, .kind = RING_SPACE_PINNED, .since = 3020),
     FREE("cuMemFreeHost", .class = HOST),
     ALLOC("cuMemCreate", .size = 1, .class = PHYSICAL, .place = physical_place, .owner = -1),
     FREE("cuMemRelease", .class = PHYSICAL),

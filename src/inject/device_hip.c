@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum { POINTER, HOST, PHYSICAL, ARRAY, MIPMAP }; /* classes of handles */
-enum { ON_DEVICE, PINNED, MANAGED };             /* kinds of spaces */
 
 enum { POINTER_ASKED = DEVICE_ASKED, NAME, NAME_BY_HOST, BUS }; /* helpers */
 
@@ -82,7 +81,7 @@ static void physical_place(struct device_library *l, const uintptr_t *a, uint8_t
     } *p = (const void *)a[2];
 
     (void)l, (void)text;
-    *kind = p->location == 1 ? ON_DEVICE : PINNED;
+    *kind = p->location == 1 ? RING_SPACE_ON_DEVICE : RING_SPACE_PINNED;
     *device = p->number;
 }
 
@@ -133,16 +132,16 @@ static const struct device_call calls[] = {
     ALLOC("hipExtMallocWithFlags", .size = 1),
     ALLOC("hipMallocPitch", .bytes = pitch_bytes),
     ALLOC("hipMemAllocPitch", .bytes = pitch_bytes),
-    ALLOC("hipMallocManaged", .size = 1, .kind = MANAGED),
+    ALLOC("hipMallocManaged", .size = 1, .kind = RING_SPACE_SHARED),
     ALLOC("hipMallocAsync", .size = 1, .on = pooled_on),
     ALLOC("hipMallocFromPoolAsync", .size = 1, .on = pooled_on),
     ALLOC("hipMalloc3D", .bytes = malloc3_bytes),
     FREE("hipFree"),
     FREE("hipFreeAsync"),
-    ALLOC("hipHostMalloc", .size = 1, .class = HOST, .kind = PINNED),
-    ALLOC("hipHostAlloc", .size = 1, .class = HOST, .kind = PINNED),
-    ALLOC("hipMallocHost", .size = 1, .class = HOST, .kind = PINNED),
-    ALLOC("hipMemAllocHost", .size = 1, .class = HOST, .kind = PINNED),
+    ALLOC("hipHostMalloc", .size = 1, .class = HOST, .kind = RING_SPACE_PINNED),
+    ALLOC("hipHostAlloc", .size = 1, .class = HOST, .kind = RING_SPACE_PINNED),
+    ALLOC("hipMallocHost", .size = 1, .class = HOST, .kind = RING_SPACE_PINNED),
+    ALLOC("hipMemAllocHost", .size = 1, .class = HOST, .kind = RING_SPACE_PINNED),
     FREE("hipHostFree", .class = HOST),
     FREE("hipFreeHost", .class = HOST),
     ALLOC("hipMemCreate", .size = 1, .class = PHYSICAL, .place = physical_place, .owner = -1),

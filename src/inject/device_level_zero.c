@@ -6,8 +6,7 @@
 
 #include <stdatomic.h>
 
-enum { POINTER, PHYSICAL, IMAGE };  /* classes of handles */
-enum { ON_DEVICE, PINNED, SHARED }; /* kinds of spaces */
+enum { POINTER, PHYSICAL, IMAGE }; /* classes of handles */
 
 enum { KERNEL = DEVICE_ASKED, BUS }; /* helpers */
 
@@ -119,9 +118,9 @@ static const struct device_call calls[] = {
     {.name = "zeMemAllocDevice", .does = DEVICE_ALLOCATES, .size = 2, .handle = 5, .owner = 1,
      .place = device_place},
     {.name = "zeMemAllocShared", .does = DEVICE_ALLOCATES, .size = 3, .handle = 6, .owner = 1,
-     .kind = SHARED},
+     .kind = RING_SPACE_SHARED},
     {.name = "zeMemAllocHost", .does = DEVICE_ALLOCATES, .size = 2, .handle = 4, .owner = 1,
-     .kind = PINNED},
+     .kind = RING_SPACE_PINNED},
     {.name = "zeMemFree", .does = DEVICE_FREES, .handle = 1},
     {.name = "zeMemFreeExt", .does = DEVICE_FREES, .handle = 2},
     {.name = "zePhysicalMemCreate", .does = DEVICE_ALLOCATES, .class = PHYSICAL, .handle = 3,

@@ -19,8 +19,7 @@
 
 #include <stdatomic.h>
 
-enum { OBJECT, SVM };               /* classes of handles */
-enum { ON_DEVICE, PINNED, SHARED }; /* kinds of spaces */
+enum { OBJECT, SVM }; /* classes of handles */
 enum {
     OF_CONTEXT = 2,
     OF_OBJECT,
@@ -336,7 +335,7 @@ static const struct device_call calls[] = {
     MAKES("clCreateImage2D", .size = -1, .at = 7, .made = buffer_made),
     MAKES("clCreateImage3D", .size = -1, .at = 9, .made = buffer_made),
     MAKES("clCreatePipe", .size = -1, .at = 5, .made = buffer_made),
-    {.name = "clSVMAlloc", .does = DEVICE_ALLOCATES, .class = SVM, .kind = SHARED, .returns = true,
+    {.name = "clSVMAlloc", .does = DEVICE_ALLOCATES, .class = SVM, .kind = RING_SPACE_SHARED, .returns = true,
      .size = 2, .at = -1, .owner = -1, .made = svm_made},
     {.name = "clSVMFree", .does = DEVICE_FREES, .class = SVM, .handle = 1, .returns = true},
     {.name = "clEnqueueSVMFree", .does = DEVICE_TELLS, .ended = svm_freed},

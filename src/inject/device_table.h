@@ -35,7 +35,7 @@ struct device_call {
     const char *name;
     uint8_t does;
     uint8_t class;           /* of its handle; below 1 << RING_SPACE_CLASS_BITS */
-    uint8_t kind;            /* of its space: enum trace_space_kind, by number */
+    uint8_t kind;            /* of its space: enum ring_space_kind */
     int8_t handle, size, at; /* arguments; size -1: it has none */
     int8_t device;           /* 1 + the argument that is its number; 0: the one that is current */
     int8_t target;           /* 1 + the argument that is the object which a command writes to */

@@ -27,9 +27,12 @@ static size_t put_names(char *to, const void *context, size_t *all)
     const struct device_event *e = context;
     const struct device_vendor *v = e->vendor;
     char number[SYS_DIGITS];
-    size_t at = append(to, 0, e->kind == 0 ? v->device : e->kind == 1 ? v->pinned : v->shared);
+    size_t at = append(to, 0,
+                       e->kind == RING_SPACE_ON_DEVICE ? v->device
+                       : e->kind == RING_SPACE_PINNED  ? v->pinned
+                                                       : v->shared);
 
-    if (e->kind == 0) {
+    if (e->kind == RING_SPACE_ON_DEVICE) {
         sys_number(number, (int)(e->device & INT32_MAX));
         at = append(to, at, ":");
         at = append(to, at, number);
@@ -64,8 +67,8 @@ void device_find_bus(struct device_library *l, struct device_event *e)
     static _Atomic uint64_t told[VENDORS][TOLD_MOST];
     uint64_t recording = process.control->origin_ns;
 
-    if (!l->vendor->bus || e->kind != 0 || l->vendor->number >= VENDORS || e->device >= TOLD_MOST ||
-        process_mode() & RING_PAUSED || local.muted ||
+    if (!l->vendor->bus || e->kind != RING_SPACE_ON_DEVICE || l->vendor->number >= VENDORS ||
+        e->device >= TOLD_MOST || process_mode() & RING_PAUSED || local.muted ||
         atomic_exchange(&told[l->vendor->number][e->device], recording) == recording)
         return;
     local.device++;

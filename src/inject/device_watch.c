@@ -97,7 +97,7 @@ static struct slot *take_free(void)
     return NULL;
 }
 
-static bool end(uint64_t object, enum watched_kind kind, struct caller c)
+static bool end(uint64_t object, enum ring_watch kind, struct caller c)
 {
     struct slot *s = device_watch_any() ? find(object) : NULL;
 
@@ -110,14 +110,14 @@ static bool end(uint64_t object, enum watched_kind kind, struct caller c)
 
 bool device_watch_end(uint64_t object, struct caller c)
 {
-    return end(object, WATCHED_ENDED, c);
+    return end(object, RING_WATCH_ENDED, c);
 }
 
 void device_watch_gone(uint64_t object)
 {
     uint64_t value;
 
-    end(object, WATCHED_FREED, CALLER());
+    end(object, RING_WATCH_FREED, CALLER());
     lookup_remove(&roots, object, &value);
     lookup_remove(&sizes, object, &value);
 }
@@ -152,15 +152,15 @@ void device_watch_begin(uint64_t object, const char *name, struct caller c)
     device_watch_end(object, c);
     s = bytes ? take_free() : NULL;
     if (!s) {
-        watch_tell(bytes ? WATCHED_NO_SLOT : WATCHED_UNKNOWN, bytes, object, name, c);
+        watch_tell(bytes ? RING_WATCH_NO_SLOT : RING_WATCH_UNKNOWN, bytes, object, name, c);
         return;
     }
     s->root = get(&roots, object);
     s->bytes = bytes;
     atomic_store(&s->last, 0);
     atomic_store(&s->queue, 0);
-    watch_tell(WATCHED_BEGAN, bytes, object, name, c);
-    watch_tell(WATCHED_LOOKED, WATCHED_ON_DEVICE, object, NULL, c);
+    watch_tell(RING_WATCH_BEGAN, bytes, object, name, c);
+    watch_tell(RING_WATCH_LOOKED, RING_WHY_DEVICE, object, NULL, c);
     atomic_fetch_add(&count, 1);
     atomic_store(&s->object, object);
 }
@@ -177,7 +177,7 @@ static void tell_result(uint64_t object, uint32_t number, bool read, uint32_t ha
 {
     uint64_t value = (uint64_t)number << 33 | (uint64_t)!read << 32 | hash;
 
-    watch_tell(WATCHED_RESULT, value, object, NULL, c);
+    watch_tell(RING_WATCH_RESULT, value, object, NULL, c);
 }
 
 static void forget(struct look *k)
@@ -265,8 +265,6 @@ static void look(const struct device_library *l, struct slot *s, uintptr_t queue
 
 /* ---- commands ---- */
 
-enum { DECLARED = 1, UNDECLARED = 2, BESIDE = 4, BEFORE = 8 }; /* enum trace_watch_command */
-
 /* Do looks that are on their way, and this command, know no order? */
 static bool is_beside(const struct device_library *l, struct slot *s, uintptr_t queue)
 {
@@ -284,10 +282,10 @@ static void tell_and_look(const struct device_library *l, struct slot *s, uintpt
     number = atomic_fetch_add(&numbers, 1) + 1;
     if (number >= WATCHED_COMMANDS) {
         atomic_store(&numbers, WATCHED_COMMANDS);
-        watch_tell(WATCHED_UNTOLD, 1, object, NULL, c);
+        watch_tell(RING_WATCH_UNTOLD, 1, object, NULL, c);
         return;
     }
-    watch_tell(WATCHED_COMMAND, (uint64_t)number << 4 | flags, object, by, c);
+    watch_tell(RING_WATCH_COMMAND, (uint64_t)number << 4 | flags, object, by, c);
     look(l, s, queue, object, number, c);
     atomic_store(&s->queue, queue);
     atomic_store(&s->last, number);
@@ -338,7 +336,7 @@ void device_watch_before(const struct device_call *call, struct device_library *
         if (atomic_fetch_add(&s->inside, 1))
             k->beside |= 1u << i;
         if (!atomic_load(&s->last))
-            tell_and_look(l, s, a[0], BEFORE, NULL, c);
+            tell_and_look(l, s, a[0], RING_COMMAND_BEFORE, NULL, c);
         k->numbers[i] = atomic_load(&s->last);
         local.device++;
         if (is_beside(l, s, a[0]))
@@ -363,11 +361,11 @@ static unsigned int flags_of(const struct device_looks *k, unsigned int i)
     unsigned int may = k->may[i];
     bool beside = k->beside >> i & 1 || atomic_load(&slots[i].last) != k->numbers[i];
     unsigned int declared = !may                    ? 0
-                          : !(may & ARGUMENT_WRITE) ? UNDECLARED
-                          : may & ARGUMENT_TOLD     ? DECLARED
+                          : !(may & ARGUMENT_WRITE) ? RING_COMMAND_UNDECLARED
+                          : may & ARGUMENT_TOLD     ? RING_COMMAND_DECLARED
                                                     : 0;
 
-    return declared | (beside ? BESIDE : 0);
+    return declared | (beside ? RING_COMMAND_BESIDE : 0);
 }
 
 void device_watch_after(const struct device_call *call, struct device_library *l,

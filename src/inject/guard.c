@@ -17,7 +17,7 @@
 static struct guard {
     _Atomic uintptr_t low, high; /* pages; equal: it keeps none */
     int rights;                  /* that they have else */
-    _Atomic int lost;            /* enum guard_refusal */
+    _Atomic int lost;            /* enum ring_why */
     _Atomic uint32_t pinned;     /* calls that write there now */
     _Atomic uint32_t opened;     /* since it was closed */
     _Atomic int pages;           /* that are open, as far as they were opened one by one */
@@ -83,7 +83,7 @@ static bool is_far(uintptr_t address, size_t bytes)
 }
 
 /* Open before it is forgotten: a fault that is under way finds an open page, see guard_is_open. */
-static void forget(struct guard *g, enum guard_refusal why)
+static void forget(struct guard *g, enum ring_why why)
 {
     uintptr_t low = atomic_load(&g->low), high = atomic_load(&g->high);
 
@@ -108,11 +108,11 @@ static bool close_all(struct guard *g)
     if (low == high || atomic_load(&g->pinned) || sys_silent)
         return false;
     if (ready && !ready()) {
-        forget(g, GUARD_SIGNALS);
+        forget(g, RING_WHY_SIGNALS);
         return false;
     }
     if (!protect(low, high, g->rights & ~PROT_WRITE)) {
-        forget(g, GUARD_KERNEL);
+        forget(g, RING_WHY_KERNEL);
         return false;
     }
     atomic_store(&g->opened, 0);
@@ -120,18 +120,18 @@ static bool close_all(struct guard *g)
     return true;
 }
 
-enum guard_refusal guard_begin(unsigned int place, uintptr_t address, size_t bytes)
+enum ring_why guard_begin(unsigned int place, uintptr_t address, size_t bytes)
 {
     uintptr_t low = (address + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     uintptr_t high = (address + bytes) & ~(uintptr_t)(PAGE - 1);
     struct guard *g = &guards[place];
-    enum guard_refusal no;
+    enum ring_why no;
     uint64_t before;
     int rights;
 
     guard_end(place);
     if (high <= low || low < address)
-        return GUARD_SMALL;
+        return RING_WHY_SMALL;
     no = guard_check(low, high, &rights);
     if (no)
         return no;
@@ -148,8 +148,8 @@ enum guard_refusal guard_begin(unsigned int place, uintptr_t address, size_t byt
     atomic_store(&highest, high > atomic_load(&highest) ? high : atomic_load(&highest));
     atomic_fetch_add(&used, 1);
     if (!protect(low, high, rights & ~PROT_WRITE)) {
-        forget(g, GUARD_KERNEL);
-        no = GUARD_KERNEL;
+        forget(g, RING_WHY_KERNEL);
+        no = RING_WHY_KERNEL;
     }
     unlock(before);
     return no;
@@ -162,7 +162,7 @@ void guard_end(unsigned int place)
     if (!guard_any())
         return;
     before = lock();
-    forget(&guards[place], GUARD_KEPT);
+    forget(&guards[place], RING_WHY_KEPT);
     unlock(before);
 }
 
@@ -171,7 +171,7 @@ void guard_end_all(void)
     uint64_t before = lock();
 
     for (unsigned int i = 0; i < GUARDS; i++)
-        forget(&guards[i], GUARD_KEPT);
+        forget(&guards[i], RING_WHY_KEPT);
     unlock(before);
 }
 
@@ -187,9 +187,9 @@ bool guard_pages(unsigned int place, uintptr_t *low, uintptr_t *high)
     return *low < *high;
 }
 
-enum guard_refusal guard_lost(unsigned int place)
+enum ring_why guard_lost(unsigned int place)
 {
-    return (enum guard_refusal)atomic_exchange(&guards[place].lost, 0);
+    return (enum ring_why)atomic_exchange(&guards[place].lost, 0);
 }
 
 /* ---- closed again ---- */
@@ -318,7 +318,7 @@ void guard_unpin(uint64_t pinned)
             atomic_fetch_sub(&guards[i].pinned, 1);
 }
 
-void guard_release(uintptr_t address, size_t bytes, enum guard_refusal why)
+void guard_release(uintptr_t address, size_t bytes, enum ring_why why)
 {
     uint64_t before;
 

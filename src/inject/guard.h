@@ -15,7 +15,7 @@
 #define GUARDS 64u
 
 /* Keep the pages of this block, in the place that it has in the list of watched memory. */
-enum guard_refusal guard_begin(unsigned int place, uintptr_t address, size_t bytes);
+enum ring_why guard_begin(unsigned int place, uintptr_t address, size_t bytes);
 void guard_end(unsigned int place);
 /* All of them, also in a forked child: the pages are as they were. */
 void guard_end_all(void);
@@ -32,7 +32,7 @@ bool guard_any(void);
 /* The pages that are kept of one; false: none are, or no longer. */
 bool guard_pages(unsigned int place, uintptr_t *low, uintptr_t *high);
 /* Why it is not kept any more, asked once. */
-enum guard_refusal guard_lost(unsigned int place);
+enum ring_why guard_lost(unsigned int place);
 
 /* Close what was opened. True: somebody may have written there since this was asked before. */
 bool guard_close(unsigned int place);
@@ -59,6 +59,6 @@ void guard_pin(uintptr_t address, size_t bytes, uint64_t *pinned);
 void guard_unpin(uint64_t pinned);
 
 /* The program gives the memory another meaning: it is kept no longer. */
-void guard_release(uintptr_t address, size_t bytes, enum guard_refusal why);
+void guard_release(uintptr_t address, size_t bytes, enum ring_why why);
 
 #endif

@@ -147,10 +147,10 @@ static bool has_failed(const struct row *r, long result)
 static void give(const struct row *r, const long *a)
 {
     if (r->kind == GIVEN_ALL)
-        guard_release(0, UINTPTR_MAX, GUARD_RING);
+        guard_release(0, UINTPTR_MAX, RING_WHY_RING);
     else if (r->kind == GIVEN && a[r->first])
         guard_release((uintptr_t)a[r->first], r->second == 1 ? SOME : (size_t)a[r->second],
-                      GUARD_TAKEN);
+                      RING_WHY_TAKEN);
 }
 
 struct opened { /* for one call */

@@ -84,33 +84,33 @@ static uint64_t hex(const char **text)
 /* ---- the pages ---- */
 
 /* One line of the maps: what part of [*low, high) it covers is done with. */
-static enum guard_refusal take_map(const char *line, uintptr_t *low, uintptr_t high, int *rights)
+static enum ring_why take_map(const char *line, uintptr_t *low, uintptr_t high, int *rights)
 {
     uintptr_t start = hex(&line), end = (line += *line == '-', hex(&line));
     int has = PROT_READ | PROT_WRITE;
 
     if (end <= *low || start >= high)
-        return GUARD_KEPT;
+        return RING_WHY_KEPT;
     if (start > *low || strncmp(line, " rw", 3) != 0)
-        return GUARD_READ_ONLY;
+        return RING_WHY_READ_ONLY;
     has |= line[3] == 'x' ? PROT_EXEC : 0;
     if (strchr(line, '[') && !strncmp(strchr(line, '['), "[stack", 6))
-        return GUARD_STACK;
+        return RING_WHY_STACK;
     if (*rights && *rights != has)
-        return GUARD_READ_ONLY;
+        return RING_WHY_READ_ONLY;
     *rights = has;
     *low = end;
-    return GUARD_KEPT;
+    return RING_WHY_KEPT;
 }
 
-static enum guard_refusal check_maps(uintptr_t low, uintptr_t high, int *rights)
+static enum ring_why check_maps(uintptr_t low, uintptr_t high, int *rights)
 {
-    enum guard_refusal no = GUARD_KEPT;
+    enum ring_why no = RING_WHY_KEPT;
     struct lines l;
 
     *rights = 0;
     if (!lines_open(&l, "/proc/self/maps"))
-        return GUARD_KERNEL;
+        return RING_WHY_KERNEL;
     while (!no && low < high) {
         const char *line = lines_next(&l);
 
@@ -119,7 +119,7 @@ static enum guard_refusal check_maps(uintptr_t low, uintptr_t high, int *rights)
         no = take_map(line, &low, high, rights);
     }
     lines_close(&l);
-    return no ? no : low < high ? GUARD_READ_ONLY : GUARD_KEPT;
+    return no ? no : low < high ? RING_WHY_READ_ONLY : RING_WHY_KEPT;
 }
 
 /* Signals are put on stacks by the kernel, which would end the program if it cannot. */
@@ -146,18 +146,17 @@ static bool ends(char *to, size_t room, const char *folder, const char *name, co
 }
 
 /* Every name in a folder, until `visit` refuses one. */
-static enum guard_refusal for_names(const char *folder,
-                                    enum guard_refusal (*visit)(const char *folder,
-                                                                const char *name))
+static enum ring_why for_names(const char *folder,
+                               enum ring_why (*visit)(const char *folder, const char *name))
 {
     long fd = sys_call(SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0,
                        0);
-    enum guard_refusal no = GUARD_KEPT;
+    enum ring_why no = RING_WHY_KEPT;
     _Alignas(8) char entries[2048] = {0};
     long got = 0;
 
     if (sys_failed(fd))
-        return GUARD_KERNEL;
+        return RING_WHY_KERNEL;
     while (!no && (got = sys_call(SYS_getdents64, fd, (long)entries, sizeof(entries), 0, 0, 0)) > 0)
         for (long at = 0; !no && at < got;) {
             uint16_t bytes; /* of the entry; its name follows it and its type */
@@ -168,10 +167,10 @@ static enum guard_refusal for_names(const char *folder,
             at += bytes;
         }
     sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
-    return no ? no : got < 0 ? GUARD_KERNEL : GUARD_KEPT;
+    return no ? no : got < 0 ? RING_WHY_KERNEL : RING_WHY_KEPT;
 }
 
-static enum guard_refusal check_status(const char *line)
+static enum ring_why check_status(const char *line)
 {
     const char *mask = line + 7;
     uint64_t blocked;
@@ -179,47 +178,47 @@ static enum guard_refusal check_status(const char *line)
     if (!strncmp(line, "TracerPid:\t", 11) && strcmp(line + 11, "0") != 0)
         atomic_store(&steps, false);
     if (strncmp(line, "SigBlk:", 7) != 0)
-        return GUARD_KEPT;
+        return RING_WHY_KEPT;
     mask += *mask == '\t';
     blocked = hex(&mask);
     if (blocked >> (SIGTRAP - 1) & 1)
         atomic_store(&steps, false);
-    return blocked >> (SIGSEGV - 1) & 1 ? GUARD_MASKED : GUARD_KEPT;
+    return blocked >> (SIGSEGV - 1) & 1 ? RING_WHY_MASKED : RING_WHY_KEPT;
 }
 
-static enum guard_refusal check_thread(const char *folder, const char *name)
+static enum ring_why check_thread(const char *folder, const char *name)
 {
-    enum guard_refusal no = GUARD_KEPT;
+    enum ring_why no = RING_WHY_KEPT;
     const char *line;
     struct lines l;
     char path[64];
 
     if (!ends(path, sizeof(path), folder, name, "/status") || !lines_open(&l, path))
-        return GUARD_KEPT; /* it has just ended */
+        return RING_WHY_KEPT; /* it has just ended */
     while (!no && (line = lines_next(&l)))
         no = check_status(line);
     lines_close(&l);
     return no;
 }
 
-static enum guard_refusal check_descriptor(const char *folder, const char *name)
+static enum ring_why check_descriptor(const char *folder, const char *name)
 {
     char path[64], to[64] = "";
 
     if (!ends(path, sizeof(path), folder, name, ""))
-        return GUARD_KEPT;
+        return RING_WHY_KEPT;
     sys_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, sizeof(to) - 1, 0, 0);
-    return strcmp(to, "anon_inode:[io_uring]") ? GUARD_KEPT : GUARD_RING;
+    return strcmp(to, "anon_inode:[io_uring]") ? RING_WHY_KEPT : RING_WHY_RING;
 }
 
-enum guard_refusal guard_check(uintptr_t low, uintptr_t high, int *rights)
+enum ring_why guard_check(uintptr_t low, uintptr_t high, int *rights)
 {
-    enum guard_refusal no;
+    enum ring_why no;
 
     if (sys_silent || sys_narrow)
-        return GUARD_KERNEL;
+        return RING_WHY_KERNEL;
     if (is_stack(low, high))
-        return GUARD_STACK;
+        return RING_WHY_STACK;
     atomic_store(&steps, true);
     no = check_maps(low, high, rights);
     if (!no)

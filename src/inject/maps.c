@@ -230,7 +230,7 @@ EXPORT int mprotect(void *at, size_t length, int protection)
     int result;
 
     if (guard_any())
-        guard_release((uintptr_t)at, length, GUARD_TAKEN);
+        guard_release((uintptr_t)at, length, RING_WHY_TAKEN);
     result = real_now()->mprotect(at, length, protection);
     if (result || local.muted ||
         (!closes && !atomic_load_explicit(&closed_any, memory_order_relaxed)))

@@ -239,6 +239,12 @@ static void on_describe(const void *block, const char *what, const char *name)
     put_said(&s, CALLER());
 }
 
+#define SAME(told, ring) _Static_assert((int)(told) == (int)(ring), #told " is told as it is")
+SAME(TIDEMARK_READ, RING_ACCESS_READ);
+SAME(TIDEMARK_WRITE, RING_ACCESS_WRITE);
+SAME(TIDEMARK_ACCESS_ALL, RING_ACCESS_ALL);
+SAME(TIDEMARK_ACCESS_SOME, RING_ACCESS_SOME);
+
 static void on_access(const void *block, size_t size, unsigned int kind, const char *by)
 {
     size_t bytes = by ? strnlen(by, RING_TEXT_MOST) : 0;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { HEAP, REGION };                       /* classes of handles */
-enum { KIND_POOL = 3, KIND_RESERVED = 4 };   /* of spaces: enum trace_space_kind */
 enum { CALL_HEAP, CALL_REGION, CALL_COUNT }; /* what is said to have done it */
 
 #define NAME_MOST 64
@@ -90,7 +89,7 @@ static void tell_fresh(enum pool_source s, unsigned int class, const char *pool,
                                     .handle = handle,
                                     .bytes = bytes,
                                     .owner = owner,
-                                    .kind = class == HEAP ? KIND_RESERVED : KIND_POOL,
+                                    .kind = class == HEAP ? RING_SPACE_RESERVED : RING_SPACE_POOL,
                                     .name = put_names,
                                     .context = &n};
 

@@ -20,9 +20,9 @@ static uint64_t value_of(const struct watch_told *w, struct thread *t, struct ca
                                     : unwind_stack(t, c.pc, c.sp, c.fp);
     uint64_t most = (1ull << LENGTH_MOST) - 1;
 
-    if (w->kind == WATCHED_WRITTEN || w->kind == WATCHED_COMMAND)
+    if (w->kind == RING_WATCH_WRITTEN || w->kind == RING_WATCH_COMMAND)
         return (w->number < most ? w->number : most) << LENGTH_SHIFT | stack << 4 | w->kind;
-    return (w->kind == WATCHED_CHANGED ? stack : w->number) << 4 | w->kind;
+    return (w->kind == RING_WATCH_CHANGED ? stack : w->number) << 4 | w->kind;
 }
 
 bool watch_put(const struct watch_told *w, struct caller c)
@@ -49,14 +49,14 @@ bool watch_put(const struct watch_told *w, struct caller c)
     return t;
 }
 
-void watch_tell(enum watched_kind kind, uint64_t number, uintptr_t address, const char *text,
+void watch_tell(enum ring_watch kind, uint64_t number, uintptr_t address, const char *text,
                 struct caller c)
 {
     const struct watch_told told = {.kind = kind,
                                     .number = number,
                                     .address = address,
                                     .text = text,
-                                    .stacked = kind == WATCHED_COMMAND};
+                                    .stacked = kind == RING_WATCH_COMMAND};
 
     watch_put(&told, c);
 }

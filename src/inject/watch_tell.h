@@ -6,7 +6,7 @@
 #include "inject/watched.h"
 
 struct watch_told { /* one record */
-    enum watched_kind kind;
+    enum ring_watch kind;
     uint64_t number;
     uintptr_t address;
     const char *text;
@@ -17,7 +17,7 @@ struct watch_told { /* one record */
 bool watch_put(const struct watch_told *w, struct caller c);
 
 /* The same in short; a command of a device has the stack of its caller. */
-void watch_tell(enum watched_kind kind, uint64_t number, uintptr_t address, const char *text,
+void watch_tell(enum ring_watch kind, uint64_t number, uintptr_t address, const char *text,
                 struct caller c);
 
 #endif

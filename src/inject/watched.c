@@ -119,7 +119,7 @@ static void tell_untold(const struct watched *w, watched_tell *tell, void *conte
     uint32_t all = atomic_load(n);
 
     if (all > WATCHED_WRITES && atomic_compare_exchange_strong(n, &all, WATCHED_WRITES))
-        tell(context, WATCHED_UNTOLD, all - WATCHED_WRITES, w);
+        tell(context, RING_WATCH_UNTOLD, all - WATCHED_WRITES, w);
 }
 
 /* The guard first: what is written while it is hashed is met. */
@@ -127,18 +127,18 @@ static bool begin(struct watched *to, const struct watched *w, bool guarded, wat
                   void *context)
 {
     unsigned int place = place_of(to);
-    enum guard_refusal no;
+    enum ring_why no;
 
     *to = *w;
     atomic_store(&writes[place], 0);
-    no = guarded ? guard_begin(place, w->address, w->bytes) : GUARD_UNASKED;
+    no = guarded ? guard_begin(place, w->address, w->bytes) : RING_WHY_UNASKED;
     if (no || !guard_pages(place, &to->low, &to->high))
         to->low = to->high = w->address;
     if (!hash_inner(to, &to->inner) || !hash_outer(to, &to->outer))
         return false;
-    tell(context, WATCHED_BEGAN, w->bytes, to);
+    tell(context, RING_WATCH_BEGAN, w->bytes, to);
     if (no)
-        tell(context, WATCHED_LOOKED, no, to);
+        tell(context, RING_WATCH_LOOKED, no, to);
     return true;
 }
 
@@ -152,7 +152,7 @@ bool watched_add(const void *block, size_t bytes, const char *name, bool guarded
         memcpy(w.name, name, strnlen(name, WATCHED_NAME_MOST - 1));
     if (!block || !bytes || (uintptr_t)block + bytes < bytes || !glimpse_allowed() ||
         !take(TRIES)) {
-        tell(context, WATCHED_GONE, bytes, &w);
+        tell(context, RING_WATCH_GONE, bytes, &w);
         return false;
     }
     forget_inherited();
@@ -162,7 +162,7 @@ bool watched_add(const void *block, size_t bytes, const char *name, bool guarded
     if (to)
         added = begin(to, &w, guarded, tell, context);
     if (!added)
-        tell(context, to ? WATCHED_GONE : WATCHED_NO_ROOM, bytes, &w);
+        tell(context, to ? RING_WATCH_GONE : RING_WATCH_NO_ROOM, bytes, &w);
     if (to && !added)
         drop(to);
     else if (!to)
@@ -171,7 +171,7 @@ bool watched_add(const void *block, size_t bytes, const char *name, bool guarded
     return added;
 }
 
-static void end(struct watched *w, enum watched_kind kind, watched_tell *tell, void *context)
+static void end(struct watched *w, enum ring_watch kind, watched_tell *tell, void *context)
 {
     tell_untold(w, tell, context);
     tell(context, kind, w->bytes, w);
@@ -186,7 +186,7 @@ void watched_remove(const void *block, watched_tell *tell, void *context)
         return;
     w = find((uintptr_t)block);
     if (w)
-        end(w, WATCHED_ENDED, tell, context);
+        end(w, RING_WATCH_ENDED, tell, context);
     give();
 }
 
@@ -203,21 +203,21 @@ static bool has_changed(uint64_t *before, uint64_t now)
 static void look_at(struct watched *w, watched_tell *tell, void *context)
 {
     bool touched = guard_close(place_of(w)), changed;
-    enum guard_refusal lost = guard_lost(place_of(w));
+    enum ring_why lost = guard_lost(place_of(w));
     uint64_t inner = w->inner, outer = w->outer;
     uintptr_t low, high;
 
     if (lost)
-        tell(context, WATCHED_LOOKED, lost, w);
+        tell(context, RING_WATCH_LOOKED, lost, w);
     touched = touched || !guard_pages(place_of(w), &low, &high);
     if (!hash_outer(w, &outer) || (touched && !hash_inner(w, &inner))) {
-        end(w, WATCHED_GONE, tell, context);
+        end(w, RING_WATCH_GONE, tell, context);
         return;
     }
     changed = has_changed(&w->inner, inner);
     changed = has_changed(&w->outer, outer) || changed;
     if (changed)
-        tell(context, WATCHED_CHANGED, 0, w);
+        tell(context, RING_WATCH_CHANGED, 0, w);
     tell_untold(w, tell, context);
 }
 
@@ -249,13 +249,13 @@ void watched_freed(const void *block, size_t bytes, watched_tell *tell, void *co
 
         if (!meets(w, address, bytes))
             continue;
-        guard_release(address, bytes, GUARD_KEPT);
+        guard_release(address, bytes, RING_WHY_KEPT);
         if (!take(TRIES))
             return;
         if (meets(w, address, bytes) && home.session && owner == atomic_load(&process.forks)) {
             look_at(w, tell, context);
             if (w->address)
-                end(w, WATCHED_FREED, tell, context);
+                end(w, RING_WATCH_FREED, tell, context);
         }
         give();
     }

@@ -12,25 +12,7 @@
 #define WATCHED_MOST GUARDS
 #define WATCHED_NAME_MOST RING_WATCH_NAME
 #define WATCHED_COMMANDS (1u << 24) /* of devices, that have a number */
-#define WATCHED_ON_DEVICE 10u       /* why it is looked at alone, besides enum guard_refusal */
 #define WATCHED_WRITES 10000u       /* of one block, that are told one by one */
-
-/* As in a trace: enum trace_watch_kind. */
-enum watched_kind {
-    WATCHED_BEGAN = 1,
-    WATCHED_CHANGED,
-    WATCHED_ENDED,
-    WATCHED_GONE,    /* it cannot be read */
-    WATCHED_WRITTEN, /* told by watching.c */
-    WATCHED_LOOKED,  /* number: enum guard_refusal, why it is looked at alone */
-    WATCHED_UNTOLD,  /* number: of writes that were not told one by one */
-    WATCHED_FREED,   /* the program has given it back */
-    WATCHED_NO_ROOM, /* too many are watched */
-    WATCHED_COMMAND, /* of a device, that may write there: see device_watch.c */
-    WATCHED_RESULT,  /* the hash after it */
-    WATCHED_UNKNOWN, /* the device's object is none that is known */
-    WATCHED_NO_SLOT, /* too many of these are watched */
-};
 
 struct watched {
     uintptr_t address; /* 0: free */
@@ -41,7 +23,7 @@ struct watched {
 };
 
 /* Tells what happened to one. */
-typedef void watched_tell(void *context, enum watched_kind kind, uint64_t number,
+typedef void watched_tell(void *context, enum ring_watch kind, uint64_t number,
                           const struct watched *w);
 
 /* Of these bytes, from one to begin with. */

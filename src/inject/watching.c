@@ -18,13 +18,13 @@
 static size_t (*usable)(void *);
 static _Atomic bool started;
 
-static void tell(void *context, enum watched_kind kind, uint64_t number, const struct watched *w)
+static void tell(void *context, enum ring_watch kind, uint64_t number, const struct watched *w)
 {
     const struct watch_told told = {.kind = kind,
                                     .number = number,
                                     .address = w->address,
                                     .text = w->name,
-                                    .stacked = kind == WATCHED_CHANGED};
+                                    .stacked = kind == RING_WATCH_CHANGED};
 
     watch_put(&told, *(const struct caller *)context);
 }
@@ -56,7 +56,7 @@ static bool goes_on(struct thread *t, const struct guard_hit *hit, struct caller
 
 static void on_fault(const struct guard_hit *hit, uintptr_t address, struct caller at)
 {
-    struct watch_told w = {WATCHED_WRITTEN, 0, address, NULL, true, true};
+    struct watch_told w = {RING_WATCH_WRITTEN, 0, address, NULL, true, true};
 
     if (local.thread)
         w.stacked = !goes_on(local.thread, hit, at);
@@ -67,7 +67,7 @@ static void on_fault(const struct guard_hit *hit, uintptr_t address, struct call
 static void on_call(uintptr_t address, size_t bytes, const char *name, struct caller c)
 {
     size_t part = watched_part(&address, bytes ? bytes : 1);
-    const struct watch_told w = {WATCHED_WRITTEN, bytes ? part : 0, address, name, true, false};
+    const struct watch_told w = {RING_WATCH_WRITTEN, bytes ? part : 0, address, name, true, false};
 
     if (part && watched_count(watched_place(address)))
         watch_put(&w, c);

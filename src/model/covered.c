@@ -156,7 +156,7 @@ static const char *line_of(const struct run *r, const struct table_coverage *c)
         line = arena_printf(a, "%s; %" PRIu64 " stack%s without %s Python lines, just changing",
                             line, r->torn, r->torn == 1 ? "" : "s", r->torn == 1 ? "its" : "their");
     if (c->late) /* no allocation is lost by that, and what processes used is in the next look */
-        line = arena_printf(a, "%s; %" PRIu64 " look%s at the processes came too late", line,
+        line = arena_printf(a, "%s; %" PRIu64 " sample%s of the processes came too late", line,
                             c->late, c->late == 1 ? "" : "s");
     return arena_printf(a, "%s; %s", line, verdict(r, c));
 }

@@ -1,5 +1,5 @@
 /* heap_entry - so much of an owner that was born in one cell and died in another; and a list of
- * them that is merged while it grows. What is spent in a cell has its sort in the place of the
+ * them that is merged while it grows. What is spent in a cell has its kind in the place of the
  * death.
  */
 #ifndef MODEL_HEAP_ENTRY_H

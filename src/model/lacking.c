@@ -33,7 +33,7 @@ const char *lacking_but(const struct lacking *l, struct arena *a)
 
     if (!l->parts)
         return events;
-    return l->events ? arena_printf(a, "%s and parts that nobody has counted", events)
+    return l->events ? arena_printf(a, "%s and parts that were not counted", events)
                      : " but for parts that were lost";
 }
 

@@ -39,7 +39,7 @@ struct metrics {
 
 /* The place of a metric in a set; METRICS_ROOM: it has none. */
 unsigned int metrics_place(uint64_t metric);
-/* Is it a metric that this subject may have? Two subjects use one place for different things. */
+/* May this subject have the metric? Different subjects use one place for different metrics. */
 bool metrics_belong(uint64_t subject, uint64_t metric);
 /* Does the metric at this place add up over a tree, also of those that have ended? A high-water
  * mark only grows as well, but marks of different moments are no sum.

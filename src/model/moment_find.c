@@ -209,7 +209,7 @@ static int read_range(const char *text, struct range *r, struct err *err)
     if (!text_parse_number(first, &r->from) || !text_parse_number(dots ? dots + 2 : first, &r->to))
         return err_code(
             err, EXIT_MISUSE,
-            "'%s' is no step; write a number, two with '..' between, or the name of the "
+            "'%s' is not a step; write a number, two with '..' between, or the name of the "
             "loop before it, such as 7, 5..9 or epoch:2",
             text);
     if (r->to < r->from)

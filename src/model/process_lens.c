@@ -1,7 +1,10 @@
 /* process_lens - see process_lens.h. */
 #include "model/process_lens.h"
 
+#include "base/memory.h"
 #include "model/ranks.h"
+
+#include <stdlib.h>
 
 #define MOST ((size_t)1 << 22) /* processes and threads: what is beyond is not seen */
 
@@ -12,13 +15,15 @@ static bool has(const struct intmap *map, uint64_t number)
     return intmap_get(map, number, &value);
 }
 
-static void take_thread(struct process_lens *l, const struct trace_event *ev)
-{
-    if (!has(&l->processes, ev->thread.process) || l->threads.used == MOST)
-        return;
-    l->recorded++;
-    intmap_put(&l->threads, ev->thread.thread, 1);
-}
+/* ---- who is looked at ---- */
+
+struct reading { /* in one pass: who tells of a process may be later than its threads */
+    struct process_lens *lens;
+    struct lens_thread {
+        uint64_t number, process;
+    } * threads;
+    size_t count, room;
+};
 
 static void look_at(struct process_lens *l, uint64_t process)
 {
@@ -26,67 +31,84 @@ static void look_at(struct process_lens *l, uint64_t process)
         intmap_put(&l->processes, process, 1);
 }
 
-/* Who tells of processes may be later than their threads. */
-static void read_threads(struct process_lens *l, struct trace *t)
+static void take_thread(struct reading *r, const struct trace_event *ev)
 {
-    struct trace_event ev;
+    if (r->count == MOST)
+        return;
+    memory_fit(r->threads, r->room, r->count + 1);
+    r->threads[r->count++] = (struct lens_thread){ev->thread.thread, ev->thread.process};
+}
 
-    trace_rewind(t, 0, UINT64_MAX);
-    while (trace_next(t, &ev))
-        if (ev.kind == TRACE_THREAD)
-            take_thread(l, &ev);
-    trace_rewind(t, 0, UINT64_MAX);
+/* It is known which processes are looked at. */
+static void end_reading(struct reading *r)
+{
+    for (const struct lens_thread *t = r->threads; t < r->threads + r->count; t++)
+        if (has(&r->lens->processes, t->process)) {
+            r->lens->recorded++;
+            intmap_put(&r->lens->threads, t->number, 1);
+        }
+    free(r->threads);
 }
 
 void process_lens_read(struct process_lens *l, struct trace *t, uint64_t pid)
 {
+    struct reading r = {.lens = l};
     struct trace_event ev;
 
     *l = (struct process_lens){0};
     trace_rewind(t, 0, UINT64_MAX);
     while (trace_next(t, &ev))
-        if (ev.kind == TRACE_PROCESS && ev.process.pid == pid)
+        if (ev.kind == TRACE_THREAD)
+            take_thread(&r, &ev);
+        else if (ev.kind == TRACE_PROCESS && ev.process.pid == pid)
             look_at(l, ev.process.process);
-    read_threads(l, t);
+    trace_rewind(t, 0, UINT64_MAX);
+    end_reading(&r);
 }
 
-static void read_ranks(struct ranks *r, struct trace *t, struct arena *a)
+/* Only who is recorded from inside has a rank, and threads. True: any of them has one. */
+static bool look_at_rank(struct reading *r, const struct ranks *ranks, uint64_t rank)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < r->count; i++) {
+        struct rank_known of[RANK_NUMBERS];
+
+        if (!ranks_of(ranks, r->threads[i].process, of) || !of[RANK_RANK].known)
+            continue;
+        any = true;
+        if (of[RANK_RANK].number == rank)
+            look_at(r->lens, r->threads[i].process);
+    }
+    return any;
+}
+
+bool process_lens_read_rank(struct process_lens *l, struct trace *t, struct arena *a, uint64_t rank)
 {
     struct names names = {.arena = a, .file_bytes = trace_size(t)};
+    struct reading r = {.lens = l};
+    struct ranks ranks = {0};
     struct trace_event ev;
+    bool any;
 
+    *l = (struct process_lens){0};
     trace_rewind(t, 0, UINT64_MAX);
     while (trace_next(t, &ev))
         if (ev.kind == TRACE_STRING)
             names_string(&names, &ev);
+        else if (ev.kind == TRACE_THREAD)
+            take_thread(&r, &ev);
         else if (ev.kind == TRACE_FACT && ev.fact.subject == TRACE_OF_PROCESS)
-            ranks_fact(r, &names, &ev);
-    names_free(&names);
-}
-
-/* Only who is recorded from inside has a rank, and threads. */
-bool process_lens_read_rank(struct process_lens *l, struct trace *t, struct arena *a, uint64_t rank)
-{
-    struct ranks ranks = {0};
-    struct trace_event ev;
-    bool any = false;
-
-    *l = (struct process_lens){0};
-    read_ranks(&ranks, t, a);
+            ranks_fact(&ranks, &names, &ev);
     trace_rewind(t, 0, UINT64_MAX);
-    while (trace_next(t, &ev)) {
-        struct rank_known of[RANK_NUMBERS];
-
-        if (ev.kind != TRACE_THREAD || !ranks_of(&ranks, ev.thread.process, of))
-            continue;
-        any |= of[RANK_RANK].known;
-        if (of[RANK_RANK].known && of[RANK_RANK].number == rank)
-            look_at(l, ev.thread.process);
-    }
+    any = look_at_rank(&r, &ranks, rank);
+    end_reading(&r);
+    names_free(&names);
     ranks_free(&ranks);
-    read_threads(l, t);
     return any;
 }
+
+/* ---- what is seen of them ---- */
 
 void process_lens_free(struct process_lens *l)
 {

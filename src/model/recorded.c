@@ -254,21 +254,27 @@ static bool takes_part(const struct recorded *r, const struct taker *t, unsigned
     return t->reads ? t->reads & reads : !r->defined;
 }
 
-static void read_all(struct recorded *r, recorded_take *take, void *context)
+/* `blocks`: somebody looks into batches. */
+static void read_all(struct recorded *r, bool blocks, recorded_take *take, void *context)
 {
     struct taken_back records = {.take = take, .context = context};
     struct trace_event ev;
 
-    while (trace_next(r->trace, &ev))
-        if (process_show(r->selection.process, &ev) && space_show(r->selection.space, &ev))
+    while (trace_next(r->trace, &ev)) {
+        if (!process_show(r->selection.process, &ev) || !space_show(r->selection.space, &ev))
+            continue;
+        if (blocks)
             taken_back_record(&records, &ev);
+        else
+            take(context, &ev);
+    }
     taken_back_end(&records);
 }
 
 void recorded_pass(struct recorded *r, uint64_t until_ns, recorded_take *take, void *context)
 {
     trace_rewind(r->trace, 0, until_ns);
-    read_all(r, take, context);
+    read_all(r, true, take, context);
 }
 
 struct first_pass {
@@ -292,6 +298,8 @@ static void take_first(void *context, const struct trace_event *ev)
 
 static void read_once(struct recorded *r, unsigned int reads)
 {
+    const unsigned int of_blocks = RECORDED_HEAP | RECORDED_BOUND | RECORDED_PEAK |
+                                   RECORDED_MOMENTS;
     struct first_pass pass = {.recorded = r};
 
     pass.until_ns = reads & RECORDED_RUN_WHOLE ? UINT64_MAX : heap_until(&r->selection);
@@ -305,7 +313,7 @@ static void read_once(struct recorded *r, unsigned int reads)
     }
     trace_rewind(r->trace, 0, reads & RECORDED_BOUND ? UINT64_MAX : pass.until_ns);
     trace_judge(r->trace, pass.until_ns);
-    read_all(r, take_first, &pass);
+    read_all(r, r->first_count || reads & of_blocks, take_first, &pass);
     for (const struct taker *t = takers; t < takers + TAKERS; t++)
         if (t->end && takes_part(r, t, reads))
             t->end(r);

@@ -144,7 +144,7 @@ static int take_line(struct suppress *s, struct arena *a, char *line, int number
     if (length == 0 || *line == '#')
         return 0;
     if (length <= strlen(RULE) || strncmp(line, RULE, strlen(RULE)) != 0)
-        return err_set(err, "line %d of '%s' is no suppression; write leak:PATTERN", number,
+        return err_set(err, "line %d of '%s' is not a suppression; write leak:PATTERN", number,
                        s->path);
     s->rules = arena_grow(a, s->rules, s->count * each, (s->count + 1) * each);
     s->rules[s->count++].pattern = arena_strndup(a, line + strlen(RULE), length - strlen(RULE));

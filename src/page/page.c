@@ -30,7 +30,7 @@ void page_begin(struct page *p, struct recorded *r, const struct selection_finer
     recorded_take_first(r, heap_labels_record, &p->labels);
 }
 
-/* Time and copies: `birth` is the cell, `death` the sort or the cause. */
+/* Time and copies: `birth` is the cell, `death` the kind or the cause. */
 static void put_time(struct page *p, const struct trace_event *ev, const struct cpu_sums *one)
 {
     struct heap_entry e = {

@@ -38,7 +38,7 @@ static void find_refused(struct findings *f)
         times == 1 ? "" : "s", text_size(size, most->most), site.function ? " in " : "",
         site.function ? findings_site(f->answer->arena, &site) : "");
     one.advice =
-        "A program that goes on without it is not harmed; else look at what was held then.";
+        "If the program carried on without it, no harm was done; otherwise look at what was held then.";
     one.file = site.file;
     one.line = site.line;
     findings_add(f, &one);

@@ -141,7 +141,7 @@ static void say(struct findings *f, const char *kind, const char *title, const c
                                 .view = "run",
                                 .measure = "allocated",
                                 .look_at = look_at,
-                                .advice = "Numbers of this recording may lack what these were."};
+                                .advice = "The numbers of this recording may lack these."};
 
     findings_add(f, &one);
 }

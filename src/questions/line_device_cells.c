@@ -32,7 +32,7 @@ static const char *time_basis(const struct line_devices *d, struct arena *a)
     static const char *const ways[LINE_DEVICES_WAYS] = {"launches", "CPU time",
                                                         "waits of main threads"};
     const char *text = d->ours ? "sampled: how busy these processes kept devices"
-                               : "sampled: how busy devices were, by whomever";
+                               : "sampled: how busy devices were, whoever used them";
     const char *by = NULL;
 
     for (int i = 0; i < LINE_DEVICES_WAYS; i++)

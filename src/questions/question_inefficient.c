@@ -187,7 +187,7 @@ static void put_rows(struct asked *q, struct asking *s)
                     ? "Nothing was held that nobody needed, as far as accesses tell."
                     : "Nothing is wasted that stacks alone would prove.";
     else
-        t->note = "Each by itself, with all else as it is.";
+        t->note = "Each by itself, all else unchanged.";
 }
 
 /* ---- facts ---- */

@@ -144,6 +144,8 @@ static const char *moment(const struct heap *h)
     for (size_t i = 0; i < h->process_count; i++)
         if (h->processes[i]->worked_ns)
             return "when the interpreter began to end: what it freed then counts";
+    if (h->options.to_ns)
+        return "the end of this stretch, or of a process that ended before";
     return covered_since(h->run) ? "the detach, or the end of each process"
                                  : "the end of each process";
 }

@@ -228,7 +228,7 @@ static void add_next(struct answer *a, const struct heap *h)
 
     t->note = h->any
                 ? "Ask next: findings, peak, tree, leaks, lines, functions, cpu, waits, resident."
-                : "Ask next: processes, timeline; 'tidemark record' knows the lines.";
+                : "Ask next: processes, timeline; 'tidemark record' shows which lines it was.";
 }
 
 static void begin(struct asked *q)

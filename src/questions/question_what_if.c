@@ -177,9 +177,9 @@ static void put(struct asked *q, struct table *table, const struct what_if_idea 
 static const char *ideas_note(struct asked *q, const struct state *s)
 {
     if (s->accesses.told)
-        return "Each by itself, with all else as it is.";
+        return "Each by itself, all else unchanged.";
     return arena_printf(
-        q->answer->arena, "Each by itself, with all else as it is. %s%s%s",
+        q->answer->arena, "Each by itself, all else unchanged. %s%s%s",
         "The trace has no accesses, so when tensors are used is known by phases, of activations, "
         "gradients and the optimizer's state: 'tidemark record --accesses' tells it of all, for "
         "what could be allocated at first use, freed at last use or kept elsewhere",

@@ -25,6 +25,8 @@
 #ifndef TRACE_RING_H
 #define TRACE_RING_H
 
+#include "trace/ring_kinds.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -114,16 +116,6 @@ enum ring_kind {
 
 enum ring_op { RING_OP_BEGIN, RING_OP_END, RING_OP_LAST }; /* END: of the thread's innermost */
 
-enum ring_origin { /* aux of ALLOC, FREE and SAMPLE; also `origin` of TRACE_ALLOC */
-                   RING_BY_MALLOC,
-                   RING_BY_CALLOC,
-                   RING_BY_REALLOC,
-                   RING_BY_ALIGNED, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
-                   RING_BY_POOL,    /* the program's own allocator, by tidemark_alloc */
-                   RING_BY_PYTHON,  /* the allocators of a Python interpreter */
-                   RING_BY_END
-};
-
 /* Added to the aux of a FREE of a sampled block: its thread has allocated nothing since. */
 #define RING_AT_ONCE 0x400u
 
@@ -138,30 +130,13 @@ enum ring_space {                   /* what happened to memory of a space beside
                   RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is mapped, so
                             many bytes; owner 0: nowhere */
                   RING_SPACE_LET_GO, /* all that is mapped in these bytes from this address on */
-                  RING_SPACE_ACCESS, /* it was read or written: `kind` is enum trace_access_kind; text: by whom.
+                  RING_SPACE_ACCESS, /* it was read or written: `kind` is enum ring_access; text: by whom.
                             Without a handle: every access to what its vendor has on devices is told */
                   RING_SPACE_END
 };
 
-#define RING_ACCESS_ALL 4u /* enum trace_access_kind, by number */
-
 /* A class of handles: those of one class are told apart by their value. Its vendor is above. */
 #define RING_SPACE_CLASS_BITS 3
-#define RING_SPACE_KINDS 5 /* of a space: enum trace_space_kind */
-
-enum ring_map {
-    RING_MAP_ANONYMOUS,
-    RING_MAP_FILE,
-    RING_MAP_MOVED,
-    RING_MAP_ARENA = 4, /* an allocator's, whose blocks are told one by one */
-    RING_MAP_SHARED,
-    RING_MAP_RESERVED,  /* MAP_NORESERVE */
-    RING_MAP_PROTECTED, /* mprotect */
-    RING_MAP_END
-};
-
-/* Where the time went: one of the first three; COPY: in memcpy or memmove. */
-enum ring_cpu { RING_CPU_PYTHON = 1, RING_CPU_NATIVE = 2, RING_CPU_SYSTEM = 3, RING_CPU_COPY = 8 };
 
 enum ring_python {
     RING_PYTHON_READ,     /* its frames are read */
@@ -225,10 +200,10 @@ enum ring_mark {
     RING_MARK_REACH, /* this process waits: what does nothing point to? text: where its stack stands, and
                         its thread pointer */
     RING_MARK_DESCRIBED, /* address: of a block; text: what it is for, and its name */
-    RING_MARK_ACCESS, /* address: of the memory; value: its bytes << 4 | enum trace_access_kind; text:
+    RING_MARK_ACCESS,    /* address: of the memory; value: its bytes << 4 | enum ring_access; text:
                         the operator or kernel */
     RING_MARK_WATCH, /* address; value: of what changed its stack, of a write its bytes << 32 | its stack, of
-                       a command its number likewise, else its bytes, << 4 | enum trace_watch_kind; text: its name, of a write the call's */
+                       a command its number likewise, else its bytes, << 4 | enum ring_watch; text: its name, of a write the call's */
     RING_MARK_WINDOW,     /* from here on this process tells the stacks of its blocks, */
     RING_MARK_WINDOW_END, /* and from here on not; value of both: how many of its steps have ended */
     RING_MARK_RANK        /* value: which of RING_RANKS, from 0; text: its number, in digits */

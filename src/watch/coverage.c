@@ -248,7 +248,7 @@ static void put_count(struct trace_store *store, const char *key, uint64_t count
 static void tell_untold(const struct coverage *c, struct trace_store *store,
                         const struct collect_account *a)
 {
-    char text[PATH_MAX + 64] = "programs came that nobody had counted";
+    char text[PATH_MAX + 64] = "programs appeared that had not been counted";
     bool found = a->untold;
 
     for (size_t i = 0; i < c->file_count && !found; i++) {

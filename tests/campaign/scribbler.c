@@ -8,7 +8,7 @@
  */
 #include "truth.h"
 
-#include "../../src/trace/ring.h"
+#include "trace/ring.h"
 
 #include <dirent.h>
 #include <fcntl.h>

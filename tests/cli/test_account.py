@@ -371,7 +371,7 @@ def test_a_look_that_comes_too_late_loses_no_allocation(record, target):
     said = record("sh", "-c", script)
     assert said["coverage"]["late"] >= 1 and said["coverage"]["losses"] == 0
     assert said["tables"]["facts"]["values"]["samples_late"] == said["coverage"]["late"]
-    assert "at the processes came too late" in line(said)
+    assert "of the processes came too late" in line(said)
     assert said["health"] is None and line(said).endswith("nothing was lost")
 
 

@@ -90,7 +90,7 @@ def test_a_library_without_a_device_says_so(world, run, result):
     world("no-driver")
     told = result("--device", "nvidia", "true")
     assert told["devices"] == []
-    assert told["devices_missing"] == ["nvidia: NVML does not begin: Driver Not Loaded (9)"]
+    assert told["devices_missing"] == ["nvidia: NVML does not start: Driver Not Loaded (9)"]
     assert "Driver Not Loaded" in run("devices").stdout
 
 
@@ -292,7 +292,7 @@ def test_a_node_that_we_may_not_open_is_named_and_done_without(world, build, kin
         shutil.rmtree(folder)
     assert done.returncode == 0 and "ran" in done.stdout, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if "not read" in line]
-    assert "does not begin" in line and line.endswith(f"there is no permission for /dev/{node}")
+    assert "does not start" in line and line.endswith(f"there is no permission for /dev/{node}")
 
 
 # ---- DCMI ----
@@ -333,7 +333,7 @@ def test_a_device_that_has_the_hosts_memory_says_so(world, hold, result):
 def test_sysman_without_a_driver_says_so(world, result):
     world("no-driver", libraries=["libze_loader.so.1"])
     told = result("--device", "sysman", "true")
-    assert told["devices_missing"] == ["sysman: Level Zero's Sysman does not begin (0x78000001)"]
+    assert told["devices_missing"] == ["sysman: Level Zero's Sysman does not start (0x78000001)"]
 
 
 # ---- files of the kernel ----
@@ -451,7 +451,7 @@ def test_a_recording_says_which_device_it_lacks(world, run, tmp_path):
     world("no-driver")
     trace = tmp_path / "x.tide"
     assert run("run", "--record", trace, "--device", "nvidia", "true").returncode == 0
-    assert "Not read: nvidia: NVML does not begin" in run("report", trace, "devices").stdout
+    assert "Not read: nvidia: NVML does not start" in run("report", trace, "devices").stdout
 
 
 # ---- mem-scan ----

@@ -1,6 +1,7 @@
 """tidemark report leaks: until when a program worked, and that what it freed by then is no leak."""
 
 import json
+import pathlib
 
 import pytest
 
@@ -107,3 +108,22 @@ def test_a_program_that_leaves_without_its_interpreter_ending(facts):
     leaks, _, _ = facts(["--exact"], "/usr/bin/python3", "-c", KEPT + "import os; os._exit(0)")
     assert leaks["moment"] == "the end of each process"
     assert leaks["alive"] > 120e6
+
+
+STEPS = """
+import tidemark
+kept = [bytes(1000000) for i in range(30)]
+tidemark.snapshot("before")
+kept.extend(bytes(1000000) for i in range(90))
+"""
+
+
+def test_of_a_stretch_it_is_what_was_alive_at_its_end(run, tmp_path):
+    trace, package = tmp_path / "t.tide", pathlib.Path(__file__).parents[2] / "python"
+    run("record", "-q", "--exact", "-o", trace, "/usr/bin/env", f"PYTHONPATH={package}", "/usr/bin/python3", "-c",
+        STEPS + "import os; os._exit(0)", timeout=60)
+    [alive, whole] = [json.loads(run("report", trace, "leaks", *words, "-f", "json").stdout)["tables"]["facts"]["values"]
+                      for words in (["--to", "before"], [])]
+    assert 30e6 < alive["alive"] < 50e6
+    assert alive["moment"] == "the end of this stretch, or of a process that ended before"
+    assert whole["alive"] > 120e6 and whole["moment"] == "the end of each process"

@@ -68,7 +68,7 @@ def test_an_answer_says_whose_it_is(ask, pids):
     assert said == f"Allocations, steps and CPU time are those of process {pids[1]} alone."
 
 
-@pytest.mark.parametrize("text, why", [("x", "is no process"), ("0", "is no process"), ("-3", "is no process"),
+@pytest.mark.parametrize("text, why", [("x", "not a process"), ("0", "not a process"), ("-3", "not a process"),
                                        ("999999999", "this trace has no process")])
 def test_what_is_no_process_of_it(run, trace, text, why):
     done = run("report", trace, "peak", "--process", text)

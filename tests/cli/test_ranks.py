@@ -134,7 +134,7 @@ def test_an_environment_that_is_gone_is_not_read(run, ask, tmp_path, how):
     assert ranks(ask(tmp_path / "t.tide", "processes")) == [(3, None, None)] * 2
 
 
-@pytest.mark.parametrize("words, says", [(["--rank", "x"], "is no rank"), (["--rank", "9"], "has no rank 9"),
+@pytest.mark.parametrize("words, says", [(["--rank", "x"], "is not a rank"), (["--rank", "9"], "has no rank 9"),
                                          (["--rank", "0", "--process", "1"], "--process")])
 def test_a_rank_that_is_not_there_is_refused(run, recorded, words, says):
     done = run("report", recorded(LAUNCHED), "peak", *words)

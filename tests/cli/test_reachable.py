@@ -113,7 +113,7 @@ def test_an_attached_process_is_looked_at_when_it_is_left(start, run, target, tm
     go_on(process, b"2")
     assert run("detach", str(process.pid)).returncode == 0
     assert tool.wait(PATIENCE) == 0
-    assert re.search(rb"process \d+ stood still for [\d.]+ .?s while", tool.err.rest())
+    assert re.search(rb"process \d+ was stopped for [\d.]+ .?s to find", tool.err.rest())
     rows, facts = lost(trace)
     check(rows, dropped=False)
     assert facts["lost"] == 2 * 6006 + 7007 + 8008 and facts["lost_as_of"] > 0
@@ -149,7 +149,7 @@ def test_each_snapshot_looks_anew(start, run, target, tmp_path, lost, how):
     rows, facts = lost(trace)  # it ended by _exit: the last look is that of the snapshot
     check(rows, dropped=True)
     assert facts["lost_as_of"] == round(second * 1e9)
-    assert tool.err.rest().count(b"stood still") == 2
+    assert tool.err.rest().count(b"was stopped for") == 2
 
 
 def child_of(pid):

@@ -204,10 +204,10 @@ def test_a_name_that_is_not_there_is_refused_with_the_nearest(refused):
     assert "1 to 12" in refused("--step", "7..99")
     assert "name the loop" in refused("--step", "1")
     assert "'nope'" in refused("--step", "nope:1")
-    assert "no step" in refused("--step", "seven")
+    assert "not a step" in refused("--step", "seven")
     assert "end before" in refused("--step", "9..7")
     assert "cannot be" in refused("--step", "7", "--from", "1")
-    assert "no label" in refused("--label", "=x")
+    assert "not a label" in refused("--label", "=x")
 
 
 def test_of_several_of_a_name_it_is_said_which_is_meant(run, trace):

@@ -3,6 +3,8 @@
  */
 #include "check.h"
 
+#include "model/moments.h"
+#include "model/process_lens.h"
 #include "questions/question.h"
 #include "report/formats.h"
 
@@ -187,11 +189,38 @@ static void test_models_are_read_once(void)
     trace_close(t);
 }
 
+/* What a question is narrowed to by name has to be found first. */
+static void test_narrowing_takes_one_pass_each(void)
+{
+    struct trace *t = make(made[1]);
+    struct process_lens one, ranked;
+    struct moments moments = {0};
+    struct arena arena = {0};
+    uint64_t before;
+
+    if (!t)
+        return;
+    before = trace_passes(t);
+    process_lens_read(&one, t, 1);
+    CHECK_EQ(trace_passes(t) - before, 1);
+    CHECK(!process_lens_read_rank(&ranked, t, &arena, 0));
+    CHECK_EQ(trace_passes(t) - before, 2);
+    moments_read(&moments, t, &arena, NULL);
+    CHECK_EQ(trace_passes(t) - before, 3);
+    moments_free(&moments);
+    process_lens_free(&one);
+    process_lens_free(&ranked);
+    arena_free(&arena);
+    trace_close(t);
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
         {"all questions of one recording, and each alone", test_all_questions},
         {"models are read once", test_models_are_read_once},
+        {"moments, a process and a rank are found in a pass each",
+         test_narrowing_takes_one_pass_each},
     };
 
     return check_run(tests, COUNT(tests));

@@ -1,7 +1,7 @@
 /* scribbler HOW: a recorded program that means harm to whoever records it, by the memory that they share.
  * It finds that as our library does. Says "fine" in the end.
  */
-#include "../../../src/trace/ring.h"
+#include "trace/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
