@@ -9,6 +9,8 @@
 
 #define REGION_LEAST (16u << 10) /* there is one for each of thousands of processes */
 #define REGION_MOST (1u << 20)
+#define SPARES_MOST                                                                                \
+    16 /* regions of the least size: a build starts and ends hundreds of processes */
 
 struct slab_free {
     struct slab_free *next;
@@ -19,6 +21,32 @@ struct slab_region { /* at its start */
     size_t bytes;
 };
 
+static struct slab_region *spares; /* of processes that have ended */
+static unsigned int spare_count;
+
+/* Zeroed. To clear pages that are there is a tenth of what it takes to ask for others. */
+static struct slab_region *region_of(size_t bytes)
+{
+    struct slab_region *r = spares;
+
+    if (bytes != REGION_LEAST || !r)
+        return memory_pages(bytes);
+    spares = r->next;
+    spare_count--;
+    return memset(r, 0, bytes);
+}
+
+static void give_back(struct slab_region *r)
+{
+    if (r->bytes != REGION_LEAST || spare_count == SPARES_MOST) {
+        munmap(r, r->bytes);
+        return;
+    }
+    r->next = spares;
+    spares = r;
+    spare_count++;
+}
+
 /* As large as all before it, so that few are needed and not much is in vain. */
 static void add_region(struct slab *s, size_t least)
 {
@@ -27,7 +55,7 @@ static void add_region(struct slab *s, size_t least)
 
     while (bytes < 2 * least || (bytes < s->bytes && bytes < REGION_MOST))
         bytes *= 2;
-    r = memory_pages(bytes);
+    r = region_of(bytes);
     *r = (struct slab_region){s->regions, bytes};
     s->regions = r;
     s->bytes += bytes;
@@ -67,7 +95,7 @@ void slab_free(struct slab *s)
 
     for (struct slab_region *r = s->regions; r; r = next) {
         next = r->next;
-        munmap(r, r->bytes);
+        give_back(r);
     }
     *s = (struct slab){0};
 }

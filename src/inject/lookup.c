@@ -4,7 +4,7 @@
 #include "inject/sys.h"
 
 #define GROUP 8u
-#define FETCHED_FROM 2u /* those before it are small enough to be near */
+#define FETCHED_FROM 3u /* those before it are small enough to be near */
 #define RESERVED 1u     /* an entry between being taken and having its value */
 
 static uint32_t segment_size(unsigned int s)

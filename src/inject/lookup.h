@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOOKUP_SEGMENTS 8
-#define LOOKUP_FIRST 1024u /* entries of the first segment */
+#define LOOKUP_SEGMENTS 9
+#define LOOKUP_FIRST 256u /* entries of the first segment: a page, all that a short program needs */
 
 struct lookup_entry {
     _Atomic uint64_t key;

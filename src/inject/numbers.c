@@ -4,7 +4,7 @@
 #include "inject/sys.h"
 
 #define GROUP 8u        /* places of the index: one line of the cache */
-#define FETCHED_FROM 2u /* segments before it are small enough to be near */
+#define FETCHED_FROM 3u /* segments before it are small enough to be near */
 
 static uint32_t segment_size(unsigned int s)
 {

@@ -162,7 +162,8 @@ static void mark(const void *p, uint64_t among, int more)
 {
     _Atomic uint8_t *m = among ? &sample_many[sample_class(p) % SAMPLE_MANY]
                                : &sample_few[sample_class(p) % SAMPLE_FEW];
-    uint8_t n = atomic_load_explicit(m, memory_order_relaxed);
+    /* Most often it is the first of its class: to look first would be two faults of a new page. */
+    uint8_t n = more > 0 ? 0 : atomic_load_explicit(m, memory_order_relaxed);
 
     while (n < 255 && (more > 0 || n) && !atomic_compare_exchange_weak(m, &n, (uint8_t)(n + more)))
         ;

@@ -80,6 +80,11 @@ static enum lookup_claim look_for(struct thread *t, uint64_t h, uint32_t *number
     return claim;
 }
 
+static struct numbered *near_of(struct thread *t, uint64_t h)
+{
+    return &t->stacks[(h >> 20) % (mode_is_exact(local.mode) ? NUMBERED : NUMBERED_FEW)];
+}
+
 /* The number of the trail, of whose `count` frames the first `shared` are those that it had before. */
 static uint32_t number_of(struct thread *t, size_t shared, size_t count, bool *known)
 {
@@ -87,7 +92,7 @@ static uint32_t number_of(struct thread *t, size_t shared, size_t count, bool *k
     size_t had = trail->count;
     uint64_t h = follow(trail, shared, count, t->generation);
     uint32_t from = trail->number, number;
-    struct numbered *near = &t->stacks[(h >> 20) % NUMBERED];
+    struct numbered *near = near_of(t, h);
     struct lookup_entry *entry = NULL;
 
     trail->number = 0;

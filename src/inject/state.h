@@ -140,7 +140,9 @@ struct meld {
 #define MEMO_FRAMES_EACH 1024u
 #define MEMO_CELLS_EACH (MEMO_WORDS_EACH + MEMO_FRAMES_EACH)
 #define PC_ROWS 1024u
+#define PC_ROWS_FEW 256u /* where samples are taken: a page instead of four, as of the memo */
 #define NUMBERED 1024u
+#define NUMBERED_FEW 256u
 #define FOREIGN_BYTES 32768u
 #define CODES_NEAR 2048u
 #define LINES_NEAR 8192u
@@ -191,15 +193,27 @@ struct thread {            /* private memory, most of it never touched */
     struct ring_slot *slot; /* so far what every event asks for: one line of the cache */
     uint64_t lap;           /* words written in the laps before this one */
     int tid;
-    uint32_t creator;    /* the stack that started it; 0: not known */
-    uint64_t cpu_ns;     /* its CPU clock at its last sample */
-    uint64_t timer_ns;   /* its timer's interval */
-    int timer_tid;       /* the thread that its CPU timer is for; 0: none */
-    _Atomic int timer;   /* its number + 1; 0: none */
-    struct thread *next; /* of the process's list, which only grows */
+    uint32_t creator;          /* the stack that started it; 0: not known */
+    uint64_t cpu_ns;           /* its CPU clock at its last sample */
+    uint64_t timer_ns;         /* its timer's interval */
+    int timer_tid;             /* the thread that its CPU timer is for; 0: none */
+    _Atomic int timer;         /* its number + 1; 0: none */
+    struct thread *next;       /* of the process's list, which only grows */
+    unsigned int news, unseen; /* of its stacks, see stacks.c */
+    uintptr_t tstate; /* its PyThreadState as it was last asked for, if its frames are read; or 0 */
+    uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
+    struct { /* where it last wrote to memory that is watched, see watching.c */
+        uintptr_t page, pc, sp;
+        unsigned int place;
+    } wrote;
+    uint32_t ops_of;  /* by which process `op_names` were told */
+    uint32_t op_bits; /* ranges of PyTorch that are open, the innermost in bit 0; 1: an operator */
+    unsigned int label_count;
+    bool labels_untold;     /* the collector knows others */
+    bool has_codes;         /* any of `codes` and `lines` */
+    struct glimpse glimpse; /* so far on one page, which every thread touches */
     struct pc_row pcs[PC_ROWS];
     struct numbered stacks[NUMBERED];
-    unsigned int news, unseen; /* of its stacks, see stacks.c */
     struct trail told;
     uint64_t frames[RING_DEPTH_MOST + 8];
     uint64_t outer[RING_DEPTH_MOST / 4];
@@ -212,22 +226,10 @@ struct thread {            /* private memory, most of it never touched */
     struct meld meld;
     uint64_t python_frames[RING_DEPTH_MOST + 8];
     uint64_t mixed[MIXED_MOST];
-    uintptr_t tstate; /* its PyThreadState as it was last asked for, if its frames are read; or 0 */
-    uintptr_t python_code, python_at; /* the innermost frame of the last look; 0: none */
     char text[RING_TEXT_MOST];
     struct thread_label labels[THREAD_LABELS];
-    unsigned int label_count;
-    bool labels_untold; /* the collector knows others */
-    bool has_codes;     /* any of `codes` and `lines` */
     struct launch launches[THREAD_LAUNCHES];
-    struct { /* where it last wrote to memory that is watched, see watching.c */
-        uintptr_t page, pc, sp;
-        unsigned int place;
-    } wrote;
-    uintptr_t op_names[THREAD_OP_NAMES]; /* of operators: those that were told last, */
-    uint32_t ops_of;                     /* by this process */
-    uint32_t op_bits; /* ranges of PyTorch that are open, the innermost in bit 0; 1: an operator */
-    struct glimpse glimpse;
+    uintptr_t op_names[THREAD_OP_NAMES]; /* of operators: those that were told last */
 };
 
 struct birth { /* what is known of a thread that begins */

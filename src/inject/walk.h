@@ -24,7 +24,9 @@ enum walk_step walk_step(struct walk *w);
 /* The two places where the thread's cache may have the row of a return address. */
 static inline struct pc_row *walk_places(struct thread *t, uintptr_t pc)
 {
-    return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40) % (PC_ROWS / 2) * 2];
+    unsigned int rows = likely(mode_is_exact(local.mode)) ? PC_ROWS : PC_ROWS_FEW;
+
+    return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40 & (rows / 2 - 1)) * 2];
 }
 
 /* The one that has it, if any has. One place would not do: two calls of a loop that share it would each

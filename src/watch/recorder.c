@@ -283,8 +283,10 @@ void recorder_tick(struct recorder *r, const struct tree *t, const struct machin
     if (t->resided)
         add_residence(&p, &t->residence);
     put_sample(r, now, TRACE_OF_RUN, 0, p.pair, p.count);
-    put_sample(r, now, TRACE_OF_MACHINE, 0, m->pairs, m->count);
-    probing_tick(&r->probing, now);
+    if (m) {
+        put_sample(r, now, TRACE_OF_MACHINE, 0, m->pairs, m->count);
+        probing_tick(&r->probing, now);
+    }
     if (now - r->flushed_ns > CLOCK_SECOND_NS) {
         for (int i = 0; i < t->live_count; i++) /* they may have given some up */
             show_process(r, t->live[i].proc.pid);

@@ -38,7 +38,7 @@ void recorder_fact(struct recorder *r, const char *key, const char *text);
 /* A process that is about to be waited for. */
 void recorder_ending(struct recorder *r, int pid);
 
-/* One tick: every living process, the tree, the machine. */
+/* One tick: every living process, the tree, the machine; NULL: that one was looked at just now. */
 void recorder_tick(struct recorder *r, const struct tree *t, const struct machine_sample *m);
 
 void recorder_alert(struct recorder *r, const struct tree *t, const struct watch_alert *a);

@@ -168,22 +168,25 @@ static void look_what_resides(struct watcher *w)
     w->resided_cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
-static void read_machine(struct watcher *w)
+/* Whether it was due: readings that endings ask for in between are of processes, not of the machine. */
+static bool read_machine(struct watcher *w)
 {
     bool recording = w->recorder.store != NULL;
 
     w->sample.count = 0;
-    if (!recording && w->tree.now_ns < w->machine_ns)
-        return;
+    if (w->tree.now_ns < w->machine_ns)
+        return false;
     machine_read(&w->machine, recording, &w->sample);
     if (w->sample.used != ABSENT)
         watch_range_add(&w->result->host, w->sample.used);
-    w->machine_ns = w->tree.now_ns + MACHINE_NS;
+    w->machine_ns = w->tree.now_ns + (recording ? w->o->interval_ns / 2 : MACHINE_NS);
+    return true;
 }
 
 static void take_sample(struct watcher *w)
 {
     struct tree *t = &w->tree;
+    bool machine;
 
     watcher_read(w, watcher_mono());
     if (w->ends.records.fd >= 0)
@@ -197,9 +200,9 @@ static void take_sample(struct watcher *w)
     watch_range_add(&w->result->rss, t->rss);
     read_pss(w);
     look_what_resides(w);
-    read_machine(w);
+    machine = read_machine(w);
     keep_point(w);
-    recorder_tick(&w->recorder, t, &w->sample);
+    recorder_tick(&w->recorder, t, machine ? &w->sample : NULL);
     gauged_tick(&w->gauged);
     if (w->o->on_tick)
         show(w);
