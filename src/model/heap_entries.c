@@ -158,13 +158,13 @@ void heap_entries_end(struct heap_entries *t)
     t->log.count = heap_entry_merge(t->log.list, t->log.count);
     t->mapped.count = heap_entry_merge(t->mapped.list, t->mapped.count);
     heap_mapped_runs_free(&s->mapped);
+    intmap_free(&s->owners);
 }
 
 void heap_entries_free(struct heap_entries *t)
 {
     if (!t->pass)
         return;
-    intmap_free(&t->pass->owners);
     free(t->owners);
     free(t->log.list);
     free(t->mapped.list);

@@ -76,25 +76,24 @@ static uint32_t wanted_by(const struct heap_replay *r, const struct heap_process
 }
 
 /* Those that are not defined nobody wants. */
-static const struct heap_replay_info *infos_of(struct heap_replay *r, const struct heap_process *p,
-                                               uint32_t place)
+static const uint32_t *wanted_of(struct heap_replay *r, const struct heap_process *p,
+                                 uint32_t place)
 {
     const struct heap_state *s = p->state;
-    struct heap_replay_info **infos = &r->of[place - 1].infos;
+    uint32_t **wanted = &r->of[place - 1].wanted;
 
-    if (*infos)
-        return *infos;
-    *infos = memory_zeroed((s->info_count + 1) * sizeof(**infos));
+    if (*wanted)
+        return *wanted;
+    *wanted = memory_zeroed((s->info_count + 1) * sizeof(**wanted));
     for (size_t i = 1; i <= s->info_count; i++)
         if (s->infos[i].defined)
-            (*infos)[i] = (struct heap_replay_info){s->infos[i].bytes, s->infos[i].stack,
-                                                    wanted_by(r, p, s->infos[i].stack)};
-    return *infos;
+            (*wanted)[i] = wanted_by(r, p, s->infos[i].stack);
+    return *wanted;
 }
 
 struct reading { /* of one record */
     struct heap_replay *replay;
-    const struct heap_replay_info *infos;
+    const uint32_t *wanted; /* apart from the infos, as it is asked for each event */
     struct heap_change change;
 };
 
@@ -105,18 +104,18 @@ static inline uint32_t place_of(const struct heap_state *s, uint64_t number)
     return number <= s->info_count ? (uint32_t)number : 0;
 }
 
-static void take_item(struct reading *r, const struct batch_item *e,
-                      const struct heap_replay_info *info)
+static void take_item(struct reading *r, const struct batch_item *e, uint32_t place)
 {
     struct heap_change *c = &r->change;
+    const struct heap_info *info = &c->process->state->infos[place];
 
-    c->info = (uint64_t)(info - r->infos);
+    c->info = place;
     c->stack = info->stack;
     c->bytes = info->bytes;
     c->freed = e->op == BATCH_FREE;
     c->revived = e->op == BATCH_UNFREE;
     c->lived = batch_lived(e);
-    hand_to(r->replay, info->wanted, c);
+    hand_to(r->replay, r->wanted[place], c);
 }
 
 static void take_items(struct reading *r, const struct batches_run *run)
@@ -126,14 +125,14 @@ static void take_items(struct reading *r, const struct batches_run *run)
     uint64_t number = r->change.number;
 
     for (const struct batch_item *e = run->items; e < end; e++) {
-        const struct heap_replay_info *info = &r->infos[place_of(s, e->info)];
+        uint32_t place = place_of(s, e->info);
 
         if (e + HEAP_AHEAD < end)
-            __builtin_prefetch(&r->infos[place_of(s, e[HEAP_AHEAD].info)]);
-        if (!info->wanted)
+            __builtin_prefetch(&r->wanted[place_of(s, e[HEAP_AHEAD].info)]);
+        if (!r->wanted[place])
             continue;
         r->change.number = number + (uint64_t)(e - run->items);
-        take_item(r, e, info);
+        take_item(r, e, place);
     }
 }
 
@@ -162,7 +161,7 @@ static void take_batch(struct heap_replay *r, const struct trace_event *ev)
         return;
     reading.change.place = heap_place_of(r->heap, reading.change.process);
     if (r->single)
-        reading.infos = infos_of(r, reading.change.process, reading.change.place);
+        reading.wanted = wanted_of(r, reading.change.process, reading.change.place);
     batches_each(ev, take_run, &reading);
 }
 
@@ -297,7 +296,7 @@ void heap_replay_end(struct heap_replay *r)
     heap_live_free(&r->live);
     mappings_free(&r->mappings);
     for (size_t i = 0; r->of && i < r->heap->process_count; i++)
-        free(r->of[i].infos);
+        free(r->of[i].wanted);
     free(r->of);
     *r = (struct heap_replay){.heap = r->heap};
 }

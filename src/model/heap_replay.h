@@ -36,12 +36,6 @@ typedef void heap_replay_take_run(void *context, const struct heap_change *c,
 /* Does it matter what becomes of blocks of a process and stack? The same whenever it is asked. */
 typedef bool heap_replay_wants(void *context, const struct heap_process *p, uint64_t stack);
 
-struct heap_replay_info { /* what is asked for each event, close together */
-    uint64_t bytes;
-    uint32_t stack;
-    uint32_t wanted; /* a bit for each taker that does */
-};
-
 struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     struct heap *heap;
     struct {
@@ -54,9 +48,10 @@ struct heap_replay { /* zeroed but for its heap: nobody takes anything */
     bool single;       /* somebody takes exact events one by one */
     uint64_t until_ns; /* the last time that one of them wants to know of */
     struct {
-        uint64_t events;                /* how many there were */
-        struct heap_replay_info *infos; /* by place of the info; NULL: not known yet */
-    } * of;                             /* by place */
+        uint64_t events; /* how many there were */
+        uint32_t
+            *wanted; /* by place of the info a bit for each taker that does; NULL: not known yet */
+    } * of;          /* by place */
     struct heap_live live;
     struct mappings mappings;
 };

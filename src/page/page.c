@@ -318,9 +318,14 @@ static bool shrink(struct page *p, const struct page_words *w, struct bytes *out
     return true;
 }
 
-bool page_read(struct page *p, const struct page_words *w, struct bytes *out)
+void page_end(struct page *p)
 {
     heap_entries_end(&p->entries);
+    intmap_free(&p->alike);
+}
+
+bool page_read(struct page *p, const struct page_words *w, struct bytes *out)
+{
     p->logs[MEASURE_MAPS] = p->entries.mapped;
     p->entries.mapped = (struct heap_entry_log){0};
     p->parts = HEAP_EDGES_PARTS;
@@ -331,7 +336,6 @@ bool page_read(struct page *p, const struct page_words *w, struct bytes *out)
 
 static void give_up(struct page *p)
 {
-    heap_entries_end(&p->entries);
     free(p->entries.log.list);
     for (int i = 0; i < MEASURES; i++)
         free(p->logs[i].list);
@@ -350,7 +354,6 @@ void page_free(struct page *p)
     series_free(&p->series);
     trie_free(&p->trie);
     intmap_free(&p->pool_lines);
-    intmap_free(&p->alike);
     free(p->line_places);
     free(p->line_list);
 }

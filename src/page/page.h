@@ -76,7 +76,9 @@ struct page_words {
 /* Before the first pass, and before the second. */
 void page_begin(struct page *p, struct recorded *r, const struct selection_finer *finer);
 void page_again(struct page *p, struct line_sums *l);
-/* Both were read, and so were the lines: the bytes. False: they could not be deflated. */
+/* Both were read: what only they needed is given back, before others need memory. */
+void page_end(struct page *p);
+/* So were the lines: the bytes. False: they could not be deflated. */
 bool page_read(struct page *p, const struct page_words *w, struct bytes *out);
 void page_free(struct page *p);
 

@@ -3,6 +3,7 @@
 #include "page/page_json.h"
 
 #include "model/covered.h"
+#include "model/heap_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static void put_fine(struct emit *j, const struct heap_edges *g)
 
 static const char *basis_of(struct arena *a, const struct heap *h)
 {
-    double error = heap_error(&h->peak);
+    double error = heap_whole_error(h, &h->peak);
     const char *basis = h->sampled ? arena_printf(a, "sampled, ±%.1f %%", error) : "exact";
 
     return lacking_said(&h->run->lacking, a, basis);

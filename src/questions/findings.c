@@ -22,6 +22,7 @@ enum {
     FILE_NAME,
     LINE,
     CODE,
+    FUNCTION,
     VIEW,
     MEASURE,
     FROM,
@@ -29,21 +30,14 @@ enum {
 };
 
 static const struct table_column columns[] = {
-    [WHAT] = {"what", UNIT_TEXT},
-    [LOOK_AT] = {"look_at", UNIT_TEXT},
-    [KIND] = {"kind", UNIT_TEXT},
-    [SEVERITY] = {"severity", UNIT_COUNT},
-    [TITLE] = {"title", UNIT_TEXT},
-    [EVIDENCE] = {"evidence", UNIT_TEXT},
-    [ADVICE] = {"advice", UNIT_TEXT},
-    [CONFIDENCE] = {"confidence", UNIT_TEXT},
-    [FILE_NAME] = {"file", UNIT_TEXT},
-    [LINE] = {"line", UNIT_ID},
-    [CODE] = {"code", UNIT_TEXT},
-    [VIEW] = {"view", UNIT_TEXT},
-    [MEASURE] = {"measure", UNIT_TEXT},
-    [FROM] = {"from", UNIT_NS},
-    [TO] = {"to", UNIT_NS},
+    [WHAT] = {"what", UNIT_TEXT},      [LOOK_AT] = {"look_at", UNIT_TEXT},
+    [KIND] = {"kind", UNIT_TEXT},      [SEVERITY] = {"severity", UNIT_COUNT},
+    [TITLE] = {"title", UNIT_TEXT},    [EVIDENCE] = {"evidence", UNIT_TEXT},
+    [ADVICE] = {"advice", UNIT_TEXT},  [CONFIDENCE] = {"confidence", UNIT_TEXT},
+    [FILE_NAME] = {"file", UNIT_TEXT}, [LINE] = {"line", UNIT_ID},
+    [CODE] = {"code", UNIT_TEXT},      [FUNCTION] = {"function", UNIT_TEXT},
+    [VIEW] = {"view", UNIT_TEXT},      [MEASURE] = {"measure", UNIT_TEXT},
+    [FROM] = {"from", UNIT_NS},        [TO] = {"to", UNIT_NS},
 };
 
 /* ---- what ticks tell ---- */
@@ -125,6 +119,7 @@ void findings_at_stack(const struct findings *f, struct finding *to, const struc
     }
     to->file = row->site.file;
     to->line = row->site.line;
+    to->function = row->site.function;
 }
 
 /* The largest site by a weight, as text. */
@@ -189,6 +184,7 @@ struct table *findings_table(const struct findings *f, struct answer *a, int mos
         if (one->line)
             cell_number(&c[LINE], one->line);
         cell_text(&c[CODE], one->code);
+        cell_text(&c[FUNCTION], one->function);
         cell_text(&c[VIEW], one->view);
         cell_text(&c[MEASURE], one->measure);
         if (one->to_ns) {
@@ -232,6 +228,7 @@ void findings_emit(struct emit *j, void *findings)
         put_text(j, "file", one->file);
         put_number(j, "line", one->line, one->line);
         put_text(j, "code", one->code);
+        put_text(j, "function", one->function);
         put_text(j, "view", one->view);
         put_text(j, "measure", one->measure);
         put_number(j, "from", one->to_ns, one->from_ns / 1000);

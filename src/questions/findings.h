@@ -29,6 +29,7 @@ struct finding {
     const char *confidence;  /* "certain", "likely", "possible" */
     const char *file, *code; /* the line that it is about, and its text; or NULL */
     uint64_t line;
+    const char *function;       /* where no line is known: it, as the trace has it; or NULL */
     const char *view, *measure; /* of the page */
     const char *look_at;        /* the question that says more; or NULL */
     uint64_t from_ns, to_ns;    /* to_ns 0: all of the time */

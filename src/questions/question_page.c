@@ -191,6 +191,7 @@ static int run(struct asked *q, struct err *err)
     struct bytes out = {0};
     bool good;
 
+    page_end(&s->page);
     line_sums_read(&s->lines);
     line_cells_answer(a, &s->lines);
     findings_read(&s->findings, &s->lines, a);

@@ -151,6 +151,24 @@ def test_sampled_recordings_fill_the_same_table(run, page, tmp_path):
     assert data.meta["sampled"]
     assert sum(e.size for e in data.entries) == facts["heap_allocated"]
     assert sum(e.count for e in data.entries) / 1000 == pytest.approx(facts["allocations"], abs=1)
+    assert data.meta["peak_heap"]["basis"] == facts["peak_heap_basis"]  # with the same error
+
+
+QUEUE = 6  # ready to run, but no CPU was free
+
+
+def test_waits_of_the_page_are_those_of_the_question(run, page, tmp_path):
+    code = ("import threading, time\n"
+            "def spin():\n    end = time.monotonic() + 0.3\n    while time.monotonic() < end: sum(range(1000))\n"
+            "threads = [threading.Thread(target=spin) for _ in range(4)]\n"
+            "[t.start() for t in threads]; time.sleep(0.2); [t.join() for t in threads]")
+    trace = record(run, tmp_path / "t.tide", ["/usr/bin/python3", "-c", code])
+    said = json.loads(run("report", trace, "waits", "-f", "json").stdout)["tables"]["threads"]["rows"]
+    rows = page(trace).rows("WAIT")
+    for cause in (True, False):
+        of_page = sum(us for _, _, sort, us in rows if (sort == QUEUE) == cause)
+        of_question = sum(row["queue" if cause else "waiting"] for row in said) / 1000
+        assert of_page == pytest.approx(of_question, abs=len(rows) + 1)  # each is cut to microseconds
 
 
 @pytest.mark.parametrize("how", [["--sample", "64KiB"], ["--exact"]])

@@ -124,6 +124,31 @@ test('rows of a table add up to the total of the measure', async () => {
     await close();
 });
 
+test('a finding about a function without lines lights it up in the flame', async () => {
+    const run = recording();
+    const name = 'std::vector<int*>::grow(int (*)[3])';
+    run.meta.findings = [
+        {
+            kind: 'held',
+            severity: 2,
+            title: `${name} held 40 %`,
+            view: 'flame',
+            measure: 'peak',
+            function: name,
+        },
+    ];
+    run.sections.META = Buffer.from(JSON.stringify(run.meta));
+    const { tab, noise, close } = await open(write([run]));
+    await tab.locator('#findings .card').first().click();
+    await settled(tab);
+    const now = await state(tab);
+    assert.equal(now.view, 'flame');
+    assert.ok(now.q && new RegExp(now.q).test(name));
+    assert.ok(!new RegExp(now.q).test('std::vector<int>::grow(int 3)'));
+    assert.deepEqual(noise, []);
+    await close();
+});
+
 test('every finding opens the view that it names, with its measure and window', async () => {
     const run = recording();
     const { tab, noise, close } = await open(write([run]));

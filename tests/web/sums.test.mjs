@@ -112,7 +112,7 @@ test('leaves, the root of the flame and the totals agree for all ten measures', 
     await shut();
 });
 
-test('CPU time, waits, copies and mappings are those of the data', async () => {
+test('CPU time, waits, copies and mappings are those of the data, and a wait for a CPU is no waiting', async () => {
     const run = recording();
     const { tab, close: shut } = await open(write([run]));
     const add = (list) => list.reduce((sum, row) => sum + row.amount, 0);
@@ -121,7 +121,10 @@ test('CPU time, waits, copies and mappings are those of the data', async () => {
     );
     const t = await tab.evaluate(() => tidemark.totals);
     assert.equal(t.cpu, add(run.cpu));
-    assert.equal(t.waits, add(run.waits));
+    const queued = run.waits.filter((row) => row.sort === 6);
+    assert.equal(t.waits, add(run.waits) - add(queued));
+    assert.equal(t.queued, add(queued));
+    assert.ok(t.queued > 0);
     assert.equal(t.copied, add(run.copies));
     assert.equal(t.mapped, Math.max(...level));
     await shut();

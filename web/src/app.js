@@ -7,7 +7,7 @@ import { cards, notices, sentence, title } from './first.js';
 import { Figures } from './figures.js';
 import { Filter, nameOf, testLike, testOf } from './filter.js';
 import { MEASURES, measuresOf } from './measures.js';
-import { amount, search } from './search.js';
+import { amount, literal, search } from './search.js';
 import { forgetColours } from './paint.js';
 import { listenToKeys } from './keys.js';
 import * as address from './state.js';
@@ -429,12 +429,13 @@ export class App {
 
     /** Opens what proves a finding. */
     openFinding(finding) {
-        const { view, measure, from, to, file, line } = finding;
+        const { view, measure, from, to, file, line, function: name } = finding;
         const change = { q: '', zoom: 0, only: '', label: '' };
         if (this.names.includes(view)) change.view = view;
         if (this.measures.includes(measure)) change.measure = measure;
         if (file) Object.assign(change, { file, line: line ?? 0 });
         if (change.view === 'source' && !this.model.source.has(file)) change.view = 'table';
+        if (name && change.view === 'flame') change.q = literal(name);
         this.set(change);
         if (from == null && to == null) this.setWindow(-1, this.model.cells - 1);
         else this.setTimes((from ?? 0) / 1e6, (to ?? this.model.meta.duration) / 1e6);
@@ -448,7 +449,7 @@ export class App {
             this.set({
                 view: 'flame',
                 zoom: 0,
-                q: (row.find ?? row.name).replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+                q: literal(row.find ?? row.name),
             });
     }
     openSource(file, line) {

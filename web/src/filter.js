@@ -39,13 +39,16 @@ export function testLike(other, model, { only, label }) {
         (threads?.has(leaves.thread[l]) ?? processes.has(meta.threads[leaves.thread[l]]?.process));
 }
 
+const threadIn = (model, thread) =>
+    thread.name ? `thread ${thread.name}` : `${model.threadName(thread)} ${thread.tid}`;
+
 /** In words, for what is said about a part; '' for all. */
 export function nameOf(model, { only, label }) {
     const { processes, threads } = model.meta;
     const index = Number(only.slice(1));
     const names = [];
     if (only[0] === 't' && threads[index])
-        names.push(`thread ${threads[index].name || threads[index].tid}`);
+        names.push(threadIn(model, threads[index]));
     if (only[0] === 'p' && processes[index])
         names.push(`${processes[index].name} ${processes[index].pid}`);
     if (only[0] === 'r') names.push(`rank ${index}`);
@@ -62,7 +65,8 @@ const options = (name, list) =>
           )
         : null;
 
-function whoOptions({ processes, threads }) {
+function whoOptions(model) {
+    const { processes, threads } = model.meta;
     const several = processes.length > 1;
     const ranks = [...new Set(processes.map((p) => p.rank).filter((r) => r != null))].sort(
         (a, b) => a - b,
@@ -80,7 +84,7 @@ function whoOptions({ processes, threads }) {
         options(
             'Threads',
             threads.length > processes.length
-                ? threads.map((t, i) => [`t${i}`, `${t.name || 'thread'} ${t.tid}`])
+                ? threads.map((t, i) => [`t${i}`, `${model.threadName(t)} ${t.tid}`])
                 : [],
         ),
     ];
@@ -121,7 +125,7 @@ export class Filter {
                 'aria-label': 'process or thread',
                 onchange: () => app.set({ only: this.who.value }),
             },
-            whoOptions(meta),
+            whoOptions(app.model),
         );
         const labels = labelsOf(meta);
         this.label = h(

@@ -78,7 +78,12 @@ export function card(finding, open) {
             class: `card k-${String(kind).replace(/\W/g, '')} s-${Number(severity) || 1}`,
             onclick: open,
         },
-        h('h3', {}, h('span', { 'aria-hidden': 'true' }, `${ICONS[kind] ?? '●'} `), title),
+        h(
+            'h3',
+            {},
+            h('span', { 'aria-hidden': 'true' }, `${ICONS[kind] ?? '●'} `),
+            h('span', {}, title),
+        ),
         code ? h('code', { title: code.trim() }, code.trim()) : null,
         h('p', {}, (evidence ?? '') + likely),
         advice ? h('p', { class: 'act' }, advice) : null,

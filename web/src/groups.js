@@ -30,6 +30,7 @@ function lineRow(m, line) {
 function frameRow(m, frame, more) {
     const name = m.functionOf(frame);
     const path = m.fileOf(frame) || m.moduleOf(frame);
+    if (frame < 0) return { name: '(no stack)', more: '', path: '' };
     return { name: brief(name), more, path: path ? `${name} (${path})` : name, find: name };
 }
 
@@ -38,7 +39,7 @@ function threadRow(m, index) {
     if (!thread) return { name: '(unknown)', more: '', path: '' };
     const process = m.meta.processes[thread.process];
     return {
-        name: `${thread.name || 'thread'} ${thread.tid}`,
+        name: `${m.threadName(thread)} ${thread.tid}`,
         more: [process?.name, m.startOf(thread)].filter(Boolean).join(', '),
         path: '',
         only: `t${index}`,

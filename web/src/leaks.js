@@ -16,6 +16,7 @@ const WORDS = {
     'grew once': 'grew once, then kept',
     steady: 'steady',
 };
+const GROWS = new Set(['growing', 'unclear']); // verdicts that have a pace
 const COLUMNS = [
     ['v', 'Verdict'],
     ['name', 'Line'],
@@ -179,7 +180,7 @@ export class Leaks {
         put(row.more, item.more ? ` ${item.more}` : '');
         mark(row.place, 'title', item.path || item.name);
         put(row.kept, bytes(kept));
-        put(row.growth, verdict === 'growing' || verdict === 'unclear' ? `${bytes(slope)}/s` : '–');
+        put(row.growth, GROWS.has(verdict) && slope >= 1 ? `${bytes(slope)}/s` : '–');
         put(row.freed, percent(freed));
         put(row.age, time(age));
     }

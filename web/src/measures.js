@@ -1,6 +1,6 @@
 // measures - what can be shown, each with its unit, what it needs and what is said below its total.
 
-import { bytes, count, percent, share, time } from './format.js';
+import { bytes, count, micros, percent, share, time } from './format.js';
 
 const perSecond = (value, span) => (span > 0 ? value / span : null);
 
@@ -62,8 +62,8 @@ export const MEASURES = {
         name: 'Waiting',
         unit: 'us',
         needs: 'waits',
-        tip: 'time that threads waited inside the window; sampled',
-        note: () => 'of all threads',
+        tip: 'time that threads waited inside the window; sampled. Ready to run while no CPU was free is no waiting, and is said besides',
+        note: (t) => (t.queued ? `+ ${micros(t.queued)} for a CPU` : 'of all threads'),
     },
     mapped: {
         name: 'Mapped',

@@ -13,9 +13,17 @@ import { Sites } from './sites.js';
  */
 export const KINDS = ['python', 'native', 'interpreter', 'kernel', 'smaller', 'unknown', 'library'];
 const HOST = 'host'; // its name among the spaces
+const QUEUE = 6; // the cause of a wait: ready to run, but no CPU was free
 const PYTHON = 0;
 const LIBRARY = 6;
 const FOREIGN = /site-packages|dist-packages|\/lib\/python\d|^<(?!string|stdin|ipython)/;
+
+/** Those rows of CPU time, waits or copies whose sort is wanted. */
+function rowsOf(sums, wanted) {
+    const keep = (column) => column.filter((_, i) => wanted(sums.sort[i]));
+    const [leaf, cell, amount] = [sums.leaf, sums.cell, sums.amount].map(keep);
+    return { leaf, cell, sort: keep(sums.sort), amount, count: leaf.length };
+}
 
 const LEAST_META = {
     trace: '',
@@ -162,7 +170,9 @@ export class Model {
         this.heap = this.readHeap(sections.get('HEAP'), per, size);
         this.maps = this.readMaps(sections.get('MAPS'));
         this.cpu = this.readSums(sections.get('CPUS'));
-        this.waits = this.readSums(sections.get('WAIT'));
+        const waits = this.readSums(sections.get('WAIT'));
+        this.waits = rowsOf(waits, (cause) => cause !== QUEUE);
+        this.queued = rowsOf(waits, (cause) => cause === QUEUE);
         this.copies = this.readSums(sections.get('COPY'));
         this.has = {
             cpu: this.cpu.count > 0,
@@ -315,6 +325,11 @@ export class Model {
         return this.strings[this.lines.file[line]] ?? '';
     }
     /** Where a thread was started, in words; '' where that is not known. */
+    /** Few programs name their threads. */
+    threadName(thread) {
+        const process = this.meta.processes[thread.process];
+        return thread.name || (thread.tid === process?.pid ? 'main thread' : 'thread');
+    }
     startOf(thread) {
         return thread?.line ? `started at ${this.lineName(thread.line)}` : '';
     }

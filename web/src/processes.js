@@ -170,7 +170,7 @@ export class Processes {
         const one = process ?? thread;
         const value = process ? this.byProcess[item.index] : this.byThread[item.index];
         row.item = item;
-        put(row.name, one.name || (thread ? 'thread' : '?'));
+        put(row.name, one.name || (thread ? app.model.threadName(thread) : '?'));
         const start = app.model.startOf(thread);
         put(row.id, process ? ` pid ${process.pid}` : ` tid ${thread.tid}${start && `, ${start}`}`);
         row.place.style.paddingLeft = `${Math.min(item.depth, 12) * 14}px`;

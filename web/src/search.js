@@ -1,5 +1,8 @@
 // search - functions, files, modules and file:line that match, and the stacks that go through them.
 
+/** Words that match a text as it is. */
+export const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 /** A test of text: a regular expression, or plain words where it is none. */
 function testFor(words) {
     try {

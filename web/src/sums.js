@@ -6,7 +6,7 @@
 import { running } from './decode.js';
 
 const SORTS_OF_CPU = 4; // unknown, Python, native, kernel; + 8 inside memcpy
-const CAUSES_OF_WAITS = 16;
+const CAUSES = 16; // of waits, more than there are
 
 /** Adds up per leaf the entries that are alive at edge k. */
 function addLive(lives, k, weight, out) {
@@ -60,11 +60,12 @@ export class Sums {
 
     /** Sums by cell: they depend on the filter, not on the window. */
     prepare() {
-        const { heap, maps, cpu, waits, copies, cells } = this.model;
+        const { heap, maps, cpu, waits, queued, copies, cells } = this.model;
         Object.assign(this, this.byCell(heap));
         this.mappedAt = this.levels(maps);
         this.cpuCells = this.sortsByCell(cpu, SORTS_OF_CPU);
-        this.waitCells = this.sortsByCell(waits, CAUSES_OF_WAITS);
+        this.waitCells = this.sortsByCell(waits, CAUSES);
+        this.queueCells = this.sortsByCell(queued, CAUSES);
         this.copyCells = new Float64Array(cells);
         for (let i = 0; i < copies.count; i++)
             if (this.on[copies.leaf[i]]) this.copyCells[copies.cell[i]] += copies.amount[i];
@@ -114,7 +115,7 @@ export class Sums {
     /** Every measure's total in the window. */
     totals(from, to) {
         const { model, liveAt, mappedAt } = this;
-        const t = { allocated: 0, allocations: 0, kept: 0, cpu: 0, waits: 0, copied: 0 };
+        const t = { allocated: 0, allocations: 0, kept: 0, cpu: 0, waits: 0, queued: 0, copied: 0 };
         for (let b = from + 1; b <= to; b++) {
             t.allocated += this.born[b];
             t.allocations += this.blocks[b];
@@ -122,6 +123,7 @@ export class Sums {
             t.copied += this.copyCells[b];
             for (const sort of this.cpuCells) t.cpu += sort[b];
             for (const cause of this.waitCells) t.waits += cause[b];
+            for (const cause of this.queueCells) t.queued += cause[b];
         }
         const edge = this.highest(liveAt, from, to);
         const mapped = this.highest(mappedAt, from, to);

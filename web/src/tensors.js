@@ -48,10 +48,31 @@ function chosen({ model, state }) {
     return () => true;
 }
 
+const LONG = 40; // letters: such a text takes several lines
+
+const isText = ([, unit]) => unit === 'text';
+
+/** What it is, its numbers, and then what says more: a wide table shows its numbers without scrolling. */
+function orderOf(columns) {
+    const all = columns.map((_, i) => i);
+    const first = all.find((i) => isText(columns[i])) ?? 0;
+    const rest = all.filter((i) => i !== first);
+    return [first, ...rest.filter((i) => !isText(columns[i])), ...rest.filter((i) => isText(columns[i]))];
+}
+
+/** 'step (/home/me/net/train.py:17)' without its folders. */
+const withoutFolders = (text) => text.replace(/\((?:\/[^/()]*)*\/([^/()]+:\d+)\)/, '($1)');
+
+function cell(value, column) {
+    if (value == null) return h('td', { class: isText(column) ? '' : 'num' }, '–');
+    const said = UNITS[column[1]](value);
+    return isText(column)
+        ? h('td', { title: said, class: said.length > LONG ? 'long' : '' }, withoutFolders(said))
+        : h('td', { class: 'num' }, said);
+}
+
 function tableOf({ name, columns, rows, note }) {
-    const number = (unit) => (unit === 'text' ? '' : 'num');
-    const cell = (value, [, unit]) =>
-        h('td', { class: number(unit) }, value == null ? '–' : UNITS[unit](value));
+    const order = orderOf(columns);
     return h(
         'details',
         { open: rows.length > 0, 'data-table': name },
@@ -69,8 +90,12 @@ function tableOf({ name, columns, rows, note }) {
                           h(
                               'tr',
                               {},
-                              columns.map(([text, unit]) =>
-                                  h('th', { class: number(unit) }, text.replaceAll('_', ' ')),
+                              order.map((i) =>
+                                  h(
+                                      'th',
+                                      { class: isText(columns[i]) ? '' : 'num' },
+                                      columns[i][0].replaceAll('_', ' '),
+                                  ),
                               ),
                           ),
                       ),
@@ -81,7 +106,7 @@ function tableOf({ name, columns, rows, note }) {
                               h(
                                   'tr',
                                   {},
-                                  row.map((value, i) => cell(value, columns[i])),
+                                  order.map((i) => cell(row[i], columns[i])),
                               ),
                           ),
                       ),
