@@ -391,6 +391,16 @@ static void what_an_optimizer_calls_is_of_its_step(void)
     CHECK(how == STEP_BY_OPTIMIZER);
 }
 
+/* Of what its closures make nothing is a step, nor are the three layers that were made before. */
+static void steps_that_are_never_left_are_not_counted(void)
+{
+    enum step_how how;
+
+    CHECK(steps_of("w=build/empty/400 w=build/empty/400 w=build/empty/400 ",
+                   "in_h=forward/mm/80 in_g=backward/mm/40 in_h=forward/mm/80 in_g=backward/mm/40 ",
+                   5, "", &how) == 0);
+}
+
 static void an_optimizer_in_a_hook_makes_no_steps_of_its_own(void)
 {
     enum step_how how;
@@ -560,6 +570,7 @@ int main(void)
         {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},
         {"of two optimizers the last ends a step", of_two_optimizers_the_last_ends_a_step},
         {"what an optimizer calls is of its step", what_an_optimizer_calls_is_of_its_step},
+        {"steps that are never left are not counted", steps_that_are_never_left_are_not_counted},
         {"an optimizer in a hook makes no steps of its own",
          an_optimizer_in_a_hook_makes_no_steps_of_its_own},
         {"loops that follow each other all count", loops_that_follow_each_other_all_count},
