@@ -231,9 +231,9 @@ static void answer_it(struct asked *q, struct state *s, struct table *facts)
 {
     const struct selection_types *types = q->options->types;
 
-    what_if_start(&s->what_if, &s->tensors.tensors,
-                  access_judges(&s->accesses) ? &s->accesses.uses : NULL, &q->recorded->moments,
-                  q->answer->arena, q->options->finer.from_ns, q->options->finer.to_ns);
+    what_if_start(&s->what_if, &s->tensors.tensors, access_uses(&s->accesses),
+                  &q->recorded->moments, q->answer->arena, q->options->finer.from_ns,
+                  q->options->finer.to_ns);
     put_facts(q, s, facts);
     what_if_plan_ideas(&s->plan, &s->what_if, types ? types->list : NULL, types ? types->count : 0);
     put_ideas(q, s);
