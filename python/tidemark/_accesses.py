@@ -146,69 +146,72 @@ class _Operator:
     def __init__(self, func):
         schema = func._schema
         self.name = _recorder.text(func.__name__.replace(".", "_").removesuffix("_default"))
-        self.written = {
-            key
-            for i, a in enumerate(schema.arguments)
-            if a.alias_info is not None and a.alias_info.is_write
-            for key in (i, a.name)
-        }
+        self.kinds = [self._kind(a) for a in schema.arguments]  # by place
+        self.named = {a.name: kind for a, kind in zip(schema.arguments, self.kinds) if kind}
         # A view has the memory of its argument, and reads nothing of it.
         self.view = any(
             r.alias_info is not None and not r.alias_info.is_write for r in schema.returns
         )
         self.fills = "empty" not in func.__name__
 
+    @staticmethod
+    def _kind(argument):
+        """0: it has no tensors."""
+        if "Tensor" not in str(argument.type):
+            return 0
+        return READ | WRITE if argument.alias_info is not None and argument.alias_info.is_write else READ
 
-def _tensors(value, torch):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item, torch)
 
+def _teller(torch):
+    """A function that tells of all tensors in a value. What it calls is looked up here, once: that costs as much as the call."""
+    access, tensor_type, tensors = _recorder.api.access, torch.Tensor, torch.Tensor.untyped_storage
 
-def _tell(tensor, kind, name):
-    try:
-        storage = tensor.untyped_storage()
-        address, size = storage.data_ptr(), storage.nbytes()
-    except (RuntimeError, NotImplementedError):  # it has none: sparse, or of no device
-        return
-    if address:
-        _recorder.api.access(address, size, kind, name)
+    def tell(value, kind, name):
+        if isinstance(value, tensor_type):
+            try:
+                storage = tensors(value)
+                address = storage.data_ptr()
+                if address:
+                    access(address, storage.nbytes(), kind, name)
+            except (RuntimeError, NotImplementedError):  # it has none: sparse, or of no device
+                pass
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                tell(item, kind, name)
+
+    return tell
 
 
 def _mode():
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    known = {}
-
-    def tell_arguments(operator, values):
-        for key, value in values:
-            kind = READ | WRITE if key in operator.written else READ
-            for tensor in _tensors(value, torch):
-                _tell(tensor, kind, operator.name)
+    known, tell = {}, _teller(torch)
+    begin, finish = _recorder.api.begin, _recorder.api.finish
 
     class Mode(TorchDispatchMode):
         tells = False
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
             operator = known.get(func)
             if operator is None:
                 operator = known[func] = _Operator(func)
             if operator.view:
-                return func(*args, **kwargs)
-            _recorder.api.begin(operator.name)
+                return func(*args, **kwargs) if kwargs else func(*args)
+            name = operator.name
+            begin(name)
             try:
-                result = func(*args, **kwargs)
-                tell_arguments(operator, enumerate(args))
-                tell_arguments(operator, kwargs.items())
+                result = func(*args, **kwargs) if kwargs else func(*args)
+                for kind, value in zip(operator.kinds, args):
+                    if kind:
+                        tell(value, kind, name)
+                for key in kwargs or ():
+                    if key in operator.named:
+                        tell(kwargs[key], operator.named[key], name)
                 if operator.fills:
-                    for tensor in _tensors(result, torch):
-                        _tell(tensor, WRITE, operator.name)
+                    tell(result, WRITE, name)
             finally:
-                _recorder.api.finish()
+                finish()
             return result
 
     return Mode()

@@ -73,7 +73,9 @@ static struct lookup_entry *find(struct lookup *t, uint64_t key, uint32_t *numbe
     return NULL;
 }
 
-/* Take a free entry for `mark`; a thread that adds the same key meanwhile is found out. */
+/* Take a free entry for `mark`; a thread that adds the same key meanwhile is found out. Of an entry that is in use, the lock of
+ * its cache line is not asked for.
+ */
 static enum lookup_claim take(struct lookup *t, uint64_t key, uint64_t mark, uint32_t *number,
                               struct lookup_entry **entry)
 {
@@ -87,11 +89,11 @@ static enum lookup_claim take(struct lookup *t, uint64_t key, uint64_t mark, uin
             return LOOKUP_FULL;
         group = group_of(segment, s, key);
         for (unsigned int i = 0; i < GROUP; i++) {
-            uint64_t there = 0;
+            uint64_t there = atomic_load_explicit(&group[i].key, memory_order_acquire);
 
             *number = base + (uint32_t)(group + i - segment);
             *entry = group + i;
-            if (atomic_compare_exchange_strong(&group[i].key, &there, mark))
+            if (!there && atomic_compare_exchange_strong(&group[i].key, &there, mark))
                 return LOOKUP_ADDED;
             if (there == key)
                 return LOOKUP_FOUND;
@@ -106,6 +108,12 @@ enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *n
 {
     *entry = find(t, key, number);
     return *entry ? LOOKUP_FOUND : take(t, key, key, number, entry);
+}
+
+enum lookup_claim lookup_claim_new(struct lookup *t, uint64_t key, uint32_t *number,
+                                   struct lookup_entry **entry)
+{
+    return take(t, key, key, number, entry);
 }
 
 enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)

@@ -31,6 +31,9 @@ enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
 /* The same, for who uses its value: unless LOOKUP_FULL. */
 enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *number,
                                      struct lookup_entry **entry);
+/* The same of a key that is known not to be there: it is not looked for first. */
+enum lookup_claim lookup_claim_new(struct lookup *t, uint64_t key, uint32_t *number,
+                                   struct lookup_entry **entry);
 /* False: it was not there; *value: what it had. */
 bool lookup_remove(struct lookup *t, uint64_t key, uint64_t *value);
 

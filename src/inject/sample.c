@@ -180,15 +180,23 @@ static uint64_t place_of_mark(void)
     return AMONG_MANY;
 }
 
-/* Who is there already is marked: a block of the same address, whose end was missed. */
+/* Who is there already is marked: a block of the same address, whose end was missed. Mostly nothing is. */
+static bool claim(const void *p, struct lookup_entry **entry)
+{
+    uint32_t number;
+
+    return (sample_marked(p)
+                ? lookup_claim_entry(&process.live, (uintptr_t)p, &number, entry)
+                : lookup_claim_new(&process.live, (uintptr_t)p, &number, entry)) == LOOKUP_ADDED;
+}
+
 void sample_keep(const void *p, uint64_t bytes)
 {
     struct lookup_entry *entry;
-    uint32_t number;
     uint64_t among;
 
     atomic_store_explicit(&sample_used, true, memory_order_relaxed);
-    if (lookup_claim_entry(&process.live, (uintptr_t)p, &number, &entry) != LOOKUP_ADDED)
+    if (!claim(p, &entry))
         return;
     among = place_of_mark();
     atomic_store_explicit(&entry->value, bytes | among, memory_order_relaxed);

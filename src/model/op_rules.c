@@ -28,6 +28,7 @@ static const struct op_rule rules[] = {
     {TORCH, "_engine_run_backward", "*/torch/autograd/graph.py", true, OP_BACKWARD},
     {TORCH, "torch::autograd::generated::%::apply(*", NULL, false, OP_NODE},
     {TORCH, "torch::autograd::%::apply(*", NULL, false, OP_NODE},
+    {TORCH, "c10d::Reducer::initialize_buckets(*", NULL, false, OP_BUCKET},
     {TORCH, "dnnl*", "*/libtorch*", false, OP_WORKSPACE},
     {TORCH, "mkl_*", "*/libtorch*", false, OP_WORKSPACE},
     {TORCH, NULL, "*/libtorch*.so*", false, OP_FRAMEWORK},
@@ -38,6 +39,8 @@ static const struct op_rule rules[] = {
     {TORCH, "_wrapped_call_impl", "*/torch/nn/modules/module.py", true, OP_CALL},
     {TORCH, "*", "*/torch/nn/modules/module.py", true, OP_BUILD},
     {TORCH, "*", "*/torch/nn/parameter.py", true, OP_PARAMETER},
+    {TORCH, "*__init__", "*/torch/optim/swa_utils.py", true, OP_BUILD}, /* a model's average */
+    {TORCH, "*", "*/torch/optim/swa_utils.py", true, OP_FRAMEWORK},
     {TORCH, "*", "*/torch/optim/*.py", true, OP_OPTIMIZER},
     {TORCH, "*", "*/torch/nn/init.py", true, OP_BUILD},
     {TORCH, "*", "*/torch/serialization.py", true, OP_BUILD},

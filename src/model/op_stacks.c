@@ -262,6 +262,7 @@ static void take_name(struct describing *d, const struct op_name *n)
     if (meaning == OP_MADE)
         add_maker(d, &n->found);
     out->data |= meaning == OP_DATA;
+    out->bucket |= meaning == OP_BUCKET;
 }
 
 static void take_frame(struct describing *d, const struct op_names *names)

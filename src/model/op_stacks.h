@@ -44,6 +44,7 @@ struct op_stack {
     bool workspace; /* or what kernels work in */
     bool reserve;   /* or what a framework's pool takes, to make tensors of it later */
     bool data;      /* where inputs are read */
+    bool bucket;    /* for gradients, of which other ranks are told */
     bool outside;   /* of the windows: nothing is known of it */
 };
 

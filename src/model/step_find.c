@@ -248,6 +248,31 @@ static size_t ends_by_pattern(const struct step_birth *births, size_t count, uin
     return found;
 }
 
+static bool is_half(const struct step_birth *births, size_t count, uint64_t from_ns, uint64_t to_ns)
+{
+    size_t within = 0;
+
+    for (size_t i = 0; i < count; i++)
+        within += births[i].time_ns >= from_ns && births[i].time_ns < to_ns;
+    return within * 2 >= count;
+}
+
+/* What an optimizer or the engine of gradients has called is part of a step, and never one: a closure of L-BFGS is called
+ * as often as its search takes. What recurs besides is what the program does if it does so for half of the time.
+ */
+static size_t ends_between(const struct step_birth *births, size_t count, uint64_t *ends)
+{
+    struct step_birth *outside = memory_zeroed((count + 1) * sizeof(*outside));
+    size_t kept = 0, found;
+
+    for (size_t i = 0; i < count; i++)
+        if (!births[i].line)
+            outside[kept++] = births[i];
+    found = ends_by_pattern(outside, kept, ends);
+    free(outside);
+    return kept < count && found && !is_half(births, count, ends[0], ends[found - 1]) ? 0 : found;
+}
+
 size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *ends,
                       enum step_how *how)
 {
@@ -262,7 +287,7 @@ size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *e
     if (found)
         return found;
     *how = STEP_BY_PATTERN;
-    return ends_by_pattern(births, count, ends);
+    return ends_between(births, count, ends);
 }
 
 /* ---- of all processes ---- */

@@ -4,6 +4,10 @@
 #include "model/tensor_lives.h"
 #include "model/tensor_told.h"
 
+#include <string.h>
+
+#define JOINS_MOST 1024 /* that are looked at: those of all layers between two of one */
+
 /* Nothing tells whether what dies after the last birth was kept: what others of its stack were says it,
  * which come before it.
  */
@@ -32,13 +36,47 @@ static enum tensor_kind of_result(struct tensor_lives *j, const struct tensor *t
     return kind;
 }
 
+/* The next after number `at` that is put together of no less, by the same stack or by another; the count: none. */
+static uint32_t next_joined(const struct tensor_lives *j, const struct tensor *t, uint32_t at,
+                            bool same)
+{
+    for (int i = 0; i < JOINS_MOST; i++) {
+        at = j->after[at].joined;
+        if (at == j->count ||
+            ((j->list[at]->stack == t->stack) == same && j->list[at]->bytes >= t->bytes))
+            return at;
+    }
+    return j->count;
+}
+
+/* What grows may be put together by two in turn, as where beams are put into order: each lives until the other has made the
+ * next one from it. The last ones are what those before them were.
+ */
+static bool takes_turns(struct tensor_lives *j, const struct tensor *t)
+{
+    uint32_t other = next_joined(j, t, t->number, false), again;
+    uint64_t before;
+
+    if (!tensor_lives_at(j, t, other))
+        return false;
+    again = other < j->count ? next_joined(j, t, other, true) : other;
+    if (again == j->count)
+        return intmap_get(&j->kinds, t->stack, &before) && before == TENSOR_CACHE;
+    if (j->list[again]->bytes == t->bytes || !tensor_lives_at(j, j->list[other], again))
+        return false;
+    intmap_put(&j->kinds, t->stack, TENSOR_CACHE);
+    return true;
+}
+
 /* Nobody computes gradients with it: what grows is kept until the next one is made from it. */
-static enum tensor_kind of_inference(const struct tensor_lives *j, const struct tensor *t)
+static enum tensor_kind of_inference(struct tensor_lives *j, const struct tensor *t)
 {
     const struct tensor_after *a = &j->after[t->number];
 
-    if (!op_rules_is_joining(t->from->op) && !op_rules_is_joining(t->from->called))
+    if (!tensor_is_joined(t))
         return TENSOR_TEMPORARY;
+    if (takes_turns(j, t))
+        return TENSOR_CACHE;
     if (a->same == j->count && !tensor_is_born_before(j, t))
         return TENSOR_TEMPORARY;
     return tensor_lives_at(j, t, a->same) ? TENSOR_CACHE : TENSOR_TEMPORARY;
@@ -52,7 +90,7 @@ static bool is_given(const struct tensor_lives *j, const struct tensor *t)
     return leaves < j->count && tensor_lives_at(j, t, leaves);
 }
 
-static enum tensor_kind of_forward(const struct tensor_lives *j, const struct tensor *t)
+static enum tensor_kind of_forward(struct tensor_lives *j, const struct tensor *t)
 {
     const struct tensor_after *a = &j->after[t->number];
 
@@ -165,7 +203,7 @@ static bool is_picked(const struct tensor_lives *j, const struct tensor *t)
 }
 
 /* The program's own code: inputs, parameters without a module, losses. */
-static enum tensor_kind of_other(const struct tensor_lives *j, const struct tensor *t)
+static enum tensor_kind of_other(struct tensor_lives *j, const struct tensor *t)
 {
     const struct tensor_after *a = &j->after[t->number];
     uint32_t used = a->forward < a->backward ? a->forward : a->backward;
@@ -188,6 +226,8 @@ static enum tensor_kind kind_of(struct tensor_lives *j, const struct tensor *t)
 {
     if (!op_rules_has_phases(t->from->framework))
         return TENSOR_UNKNOWN;
+    if (t->from->bucket)
+        return TENSOR_GRADIENT;
     switch (t->from->phase) {
     case OP_PHASE_OPTIMIZER:
         return of_result(j, t, TENSOR_OPTIMIZER);
@@ -215,6 +255,24 @@ static bool is_dropped(const struct tensor_lives *j, const struct tensor *t)
            t->until == j->after[t->number].leaves && intmap_get(&j->parameters, t->bytes, &known);
 }
 
+/* Gradients of gradients need what the first ones were computed by, and drop it on their way: it dies while they are computed.
+ * So do gradients where others are added to them in a new place.
+ */
+static bool is_of_graph(const struct tensor_lives *j, const struct tensor *t)
+{
+    uint32_t leaves = j->after[t->number].leaves;
+    const struct op_stack *then;
+    uint64_t known;
+
+    if (t->kind != TENSOR_GRADIENT || t->until >= j->count || t->until <= leaves + 1 ||
+        intmap_get(&j->parameters, t->bytes, &known))
+        return false;
+    then = j->list[t->until - 1]->from;
+    return then->phase == OP_PHASE_BACKWARD &&
+           j->list[t->until]->from->phase == OP_PHASE_BACKWARD &&
+           !(then->node && strcmp(then->node, "AccumulateGrad") == 0);
+}
+
 /* Their sizes are those of parameters. */
 static void find_gradients(struct tensor_lives *j)
 {
@@ -226,6 +284,10 @@ static void find_gradients(struct tensor_lives *j)
         t->kind = of_result(j, t, TENSOR_GRADIENT);
         if (is_dropped(j, t)) {
             t->kind = TENSOR_GRADIENT;
+            intmap_put(&j->kinds, t->stack, t->kind);
+        }
+        if (is_of_graph(j, t)) {
+            t->kind = TENSOR_ACTIVATION;
             intmap_put(&j->kinds, t->stack, t->kind);
         }
         if (t->kind == TENSOR_GRADIENT)

@@ -15,6 +15,11 @@ static bool is_backward(enum op_phase p)
     return p == OP_PHASE_BACKWARD || p == OP_PHASE_RECOMPUTE;
 }
 
+bool tensor_is_joined(const struct tensor *t)
+{
+    return op_rules_is_joining(t->from->op) || op_rules_is_joining(t->from->called);
+}
+
 bool tensor_lives_at(const struct tensor_lives *j, const struct tensor *t, uint32_t at)
 {
     return at < j->count ? t->until > at : t->until >= j->count;
@@ -28,7 +33,8 @@ static bool is_same_run(enum op_phase a, enum op_phase b)
 
 static void look_ahead(struct tensor_lives *j)
 {
-    struct tensor_after next = {.forward = j->count, .backward = j->count, .leaves = j->count};
+    struct tensor_after next = {
+        .forward = j->count, .backward = j->count, .leaves = j->count, .joined = j->count};
     struct intmap seen = {0};
 
     for (uint32_t i = j->count; i-- > 0;) {
@@ -41,6 +47,8 @@ static void look_ahead(struct tensor_lives *j)
         intmap_put(&seen, j->list[i]->stack, i);
         *a = next;
         a->same = (uint32_t)same;
+        if (tensor_is_joined(j->list[i]))
+            next.joined = i;
         if (phase_at(j, i) == OP_PHASE_FORWARD)
             next.forward = i;
         if (phase_at(j, i) == OP_PHASE_BACKWARD)

@@ -11,6 +11,7 @@
 
 struct tensor_after {           /* of a tensor, by number: the first that is born after it and is */
     uint32_t forward, backward; /* in such a phase, */
+    uint32_t joined;            /* put together from others, */
     uint32_t leaves;            /* in another phase than it, */
     uint32_t same;              /* from the same stack */
     uint32_t cycle;             /* backward phases that began before it */
@@ -34,6 +35,8 @@ struct tensor_lives {
 void tensor_lives_read(struct tensor_lives *j, struct tensor *const *list, size_t count);
 void tensor_lives_free(struct tensor_lives *j);
 
+/* Is it put together from others? */
+bool tensor_is_joined(const struct tensor *t);
 /* Alive when number `at` was born; where there is none, at the end. */
 bool tensor_lives_at(const struct tensor_lives *j, const struct tensor *t, uint32_t at);
 /* Is it alive TENSOR_LASTS cycles later? Where there is but one, at the end. */

@@ -65,11 +65,12 @@ static bool is_kept_activation(const struct tensor *t)
                        t->kind == TENSOR_ACTIVATION);
 }
 
-/* What one model computes stays that when another is called with it. */
+/* What one model computes stays that when another is called with it, and so does a cache with which it is called again. */
 static bool is_told(const struct tensor *t)
 {
-    return t->told && (t->told != TENSOR_INPUT || (t->from->phase != OP_PHASE_FORWARD &&
-                                                   t->from->phase != OP_PHASE_RECOMPUTE));
+    return t->told && (t->told != TENSOR_INPUT ||
+                       (t->from->phase != OP_PHASE_FORWARD &&
+                        t->from->phase != OP_PHASE_RECOMPUTE && t->kind != TENSOR_CACHE));
 }
 
 void tensor_told_apply(struct tensor *t)

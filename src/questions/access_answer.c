@@ -38,6 +38,11 @@ bool access_judges(const struct access_state *s)
     return s->told && s->uses.missed < s->uses.told;
 }
 
+const struct uses *access_uses(const struct access_state *s)
+{
+    return s->told && (access_judges(s) || !s->uses.told) ? &s->uses : NULL;
+}
+
 const char *access_note(const struct asked *q, const struct access_state *s)
 {
     if (!s->told && s->why)

@@ -251,7 +251,7 @@ static void answer_it(struct asked *q, struct asking *s, struct table *facts)
     tensor_curve_start(&s->curve, t, q->options->finer.from_ns, q->options->finer.to_ns);
     s->peak = s->curve.peak;
     s->wastes = (struct wastes){.tensors = t,
-                                .uses = s->accesses.told ? &s->accesses.uses : NULL,
+                                .uses = access_uses(&s->accesses),
                                 .curve = &s->curve,
                                 .moments = &q->recorded->moments,
                                 .of = tensors_by_process(t, q->answer->arena)};

@@ -231,7 +231,7 @@ static void answer_it(struct asked *q, struct state *s, struct table *facts)
 {
     const struct selection_types *types = q->options->types;
 
-    what_if_start(&s->what_if, &s->tensors.tensors, s->accesses.told ? &s->accesses.uses : NULL,
+    what_if_start(&s->what_if, &s->tensors.tensors, access_uses(&s->accesses),
                   &q->recorded->moments, q->answer->arena, q->options->finer.from_ns,
                   q->options->finer.to_ns);
     put_facts(q, s, facts);

@@ -9,7 +9,7 @@
     |                            the program says that a step has ended
     [OP  ]                       an operator begins; the innermost one ends
     %OP  %                       PyTorch tells that an operator begins; that the innermost one ends
-    <NAME  >NAME                 the operator (or nobody) reads it, writes it
+    <NAME  >NAME                 the operator (or nobody) reads it, writes it; _ is memory that nobody knows
     (  )                         from here on all accesses are told; no longer
     @NAME  *NAME  /NAME          it is watched; it has changed; it is watched no longer
     ^NAME                        its sixth byte is written to, while it is watched
@@ -129,7 +129,8 @@ class Maker:
 
     def use(self, name, kind):
         by = self.text(self.ops[-1][1]) if self.ops else 0
-        self.event(tm.ACCESS, 1, self.live[name][-1], self.sizes[name], kind, by)
+        known = name != "_"
+        self.event(tm.ACCESS, 1, self.live[name][-1] if known else 64, self.sizes[name] if known else 64, kind, by)
 
     def operate(self, word):
         if word == "]":

@@ -174,6 +174,17 @@ def test_accesses_need_addresses(run, recorded):
     assert "as far as accesses tell" not in done.stdout
 
 
+def test_where_no_access_is_to_known_memory_stacks_prove_what_they_prove(ask):
+    """A recording with --exact alone keeps no addresses. The next forward phase has the peak."""
+    late = "w=build/empty/400000 g=build/empty/9000 " + (
+        "x=other/randn/100000 ( h=forward/addmm/900000 <_ ) y=other/sum/8000 d=backward/mul/8500 -g -h "
+        "g=backward/mm/400000 -d -y s=optimizer/sqrt/9000@13 -s -x n=other/randn/9000 -n ") * 5
+    facts, rows = ask(late)
+    assert facts["accesses"] == facts["accesses_elsewhere"] == 5
+    assert rows["over-long life", "mm"]["fall"] == 400000 - 9000  # in the first step g has 9,000
+    assert rows["over-long life", "mm"]["basis"] == "stacks"
+
+
 def test_the_marks_of_another_tool_are_understood(run, build, tmp_path):
     folder, trace = build / "tests" / "targets" / "devices", tmp_path / "t.tide"
     done = run("record", "-q", "--exact=4K", "-o", trace, folder / "says_user", "memscope",

@@ -1,6 +1,6 @@
 /* What tensors are for, and which steps a program makes, from lives that are written as text:
  *
- *   NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from
+ *   NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from; OP:NODE, of which gradients
  *   -NAME                        it dies
  *
  * Tensors of one phase, operator and line are of one stack.
@@ -37,7 +37,7 @@ static enum op_phase phase_of(const char *text)
 static void bear(struct life *l, const char *word)
 {
     uint32_t i = l->count++;
-    char phase[16], line[16] = "0";
+    char phase[16], line[16] = "0", *node;
     unsigned long bytes;
 
     if (sscanf(word, "%15[^=]=%15[^/]/%31[^/]/%lu@%15s", l->names[i], phase, l->ops[i], &bytes,
@@ -46,8 +46,12 @@ static void bear(struct life *l, const char *word)
         printf("# '%s' is no birth\n", word);
         exit(1);
     }
+    if ((node = strchr(l->ops[i], ':')))
+        *node++ = '\0';
     l->from[i] = (struct op_stack){
         .framework = "test",
+        .node = node,
+        .bucket = !strcmp(l->ops[i], "bucket"),
         .op = l->ops[i],
         .called = l->ops[i],
         .phase = phase_of(phase),
@@ -162,6 +166,37 @@ static void gradients_of_several_batches_stay_gradients(void)
     CHECK(are(l, "g", "gradients") && are(l, "h", "activations") && are(l, "d", "temporaries"));
 }
 
+#define SECOND_ORDER                                                                               \
+    "x=other/randn/100 h=forward/addmm/80 du=backward/mm/70 t=backward/mul/60 -t "                 \
+    "r=other/sum/4 gw=backward/mm/400 -du gb=backward/sum/40 -h -r o=optimizer/add/40 -o -gw -gb -x "
+
+static void what_gradients_of_gradients_need_is_an_activation(void)
+{
+    struct life *l = judged(MODEL, SECOND_ORDER, 3, "");
+
+    CHECK(are(l, "du", "activations") && are(l, "t", "temporaries"));
+    CHECK(are(l, "gw", "gradients") && are(l, "gb", "gradients"));
+}
+
+static void gradients_that_are_added_up_in_a_new_place_stay_gradients(void)
+{
+    struct life *l = judged(MODEL,
+                            "x=other/randn/100 h=forward/addmm/80 g1=backward/mm/33 -h -x "
+                            "x=other/randn/100 h=forward/addmm/80 d=backward/mm/34 "
+                            "g=backward/cat:AccumulateGrad/67 -g1 d2=backward/mul/8 -d2 -d -h -x "
+                            "s=optimizer/add/40 -s -g ",
+                            3, "");
+
+    CHECK(are(l, "g1", "gradients") && are(l, "g", "gradients") && are(l, "d", "temporaries"));
+}
+
+static void what_gradients_are_put_together_in_for_other_ranks_counts_as_such(void)
+{
+    struct life *l = judged(MODEL "first=other/bucket/440 ", TRAIN "-x -loss ", 3, "");
+
+    CHECK(are(l, "first", "gradients") && are(l, "b", "parameters"));
+}
+
 static void gradients_that_nothing_is_born_after_are_gradients(void)
 {
     struct life *l = judged(MODEL,
@@ -218,6 +253,48 @@ static void what_a_module_computes_once_is_a_buffer(void)
                             TRAIN "-x -loss ", 5, "");
 
     CHECK(are(l, "mask", "buffers") && are(l, "rope", "buffers"));
+}
+
+/* Each word: the cache of two layers is put together, a word is looked up, and the cache put into the order of the beams. */
+static struct life *search(int words, int growth)
+{
+    static struct life l;
+    struct tensor *list[MOST];
+    char text[200];
+
+    l = (struct life){0};
+    live(&l, "w=build/empty/400 k=forward/cat/20 v=forward/cat/20 ");
+    for (int i = 0; i < words; i++) {
+        int bytes = 20 + i * growth, next = bytes + growth;
+
+        snprintf(text, sizeof(text),
+                 "ks=other/index_select/%d vs=other/index_select/%d -k -v e=forward/index_select/8 "
+                 "k=forward/cat/%d v=forward/cat/%d -e -ks -vs ",
+                 bytes, bytes, next, next);
+        live(&l, text);
+    }
+    live(&l, "best=other/topk/8 ");
+    for (uint32_t i = 0; i < l.count; i++) {
+        l.list[i].stack = (uint32_t)hash_bytes(l.from[i].phase, l.ops[i], strlen(l.ops[i]));
+        list[i] = &l.list[i];
+    }
+    tensor_kinds_judge(list, l.count);
+    return &l;
+}
+
+static void a_cache_that_is_put_into_another_order_is_one(void)
+{
+    struct life *l = search(5, 4);
+
+    CHECK(are(l, "ks", "kv cache") && are(l, "k", "kv cache") && are(l, "v", "kv cache"));
+    CHECK(are(l, "vs", "kv cache") && are(l, "e", "temporaries"));
+}
+
+static void what_takes_turns_and_does_not_grow_is_none(void)
+{
+    struct life *l = search(5, 0);
+
+    CHECK(!are(l, "vs", "kv cache") && !are(l, "v", "kv cache"));
 }
 
 static void a_cache_that_grows_is_one(void)
@@ -312,6 +389,16 @@ static void what_an_optimizer_calls_is_of_its_step(void)
                            "m=optimizer/clone/40 x=other/randn/80@4 ",
                    5, "", &how) == 5);
     CHECK(how == STEP_BY_OPTIMIZER);
+}
+
+/* Of what its closures make nothing is a step, nor are the three layers that were made before. */
+static void steps_that_are_never_left_are_not_counted(void)
+{
+    enum step_how how;
+
+    CHECK(steps_of("w=build/empty/400 w=build/empty/400 w=build/empty/400 ",
+                   "in_h=forward/mm/80 in_g=backward/mm/40 in_h=forward/mm/80 in_g=backward/mm/40 ",
+                   5, "", &how) == 0);
 }
 
 static void an_optimizer_in_a_hook_makes_no_steps_of_its_own(void)
@@ -470,10 +557,20 @@ int main(void)
          a_copy_in_another_dtype_is_what_it_replaces},
         {"what a module computes once is a buffer", what_a_module_computes_once_is_a_buffer},
         {"a cache that grows is one", a_cache_that_grows_is_one},
+        {"what gradients of gradients need is an activation",
+         what_gradients_of_gradients_need_is_an_activation},
+        {"gradients that are added up in a new place stay gradients",
+         gradients_that_are_added_up_in_a_new_place_stay_gradients},
+        {"what gradients are put together in for other ranks counts as such",
+         what_gradients_are_put_together_in_for_other_ranks_counts_as_such},
+        {"a cache that is put into another order is one",
+         a_cache_that_is_put_into_another_order_is_one},
+        {"what takes turns and does not grow is none", what_takes_turns_and_does_not_grow_is_none},
         {"nothing at all is no mistake", nothing_at_all_is_no_mistake},
         {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},
         {"of two optimizers the last ends a step", of_two_optimizers_the_last_ends_a_step},
         {"what an optimizer calls is of its step", what_an_optimizer_calls_is_of_its_step},
+        {"steps that are never left are not counted", steps_that_are_never_left_are_not_counted},
         {"an optimizer in a hook makes no steps of its own",
          an_optimizer_in_a_hook_makes_no_steps_of_its_own},
         {"loops that follow each other all count", loops_that_follow_each_other_all_count},

@@ -54,10 +54,11 @@ class Told:
         if ATTACHED:
             tidemark.torch.attach(*(m for m in models if isinstance(m, nn.Module)), *optimizers)
 
-    def kinds(self, inputs=(), loss=None, cache=(), result=None, results=(), state=()):
+    def kinds(self, inputs=(), loss=None, cache=(), result=None, results=(), state=(), gradients=()):
         parameters = [p for m in self.models for p in (m.parameters() if isinstance(m, nn.Module) else m)]
         states = [v for o in self.optimizers for s in o.state.values() for v in s.values()]
-        return [("parameters", parameters), ("gradients", [p.grad for p in parameters]),
+        wanted = [t for t in inputs if isinstance(t, torch.Tensor) and t.is_leaf]
+        return [("parameters", parameters), ("gradients", [*(p.grad for p in (*parameters, *wanted)), *gradients]),
                 ("optimizer state", [*states, *state]),
                 ("buffers", [b for m in self.models if isinstance(m, nn.Module) for b in m.buffers()]),
                 ("inputs", inputs), ("kv cache", cache), ("activations", [loss, result, *results, *saved_by(loss)])]
