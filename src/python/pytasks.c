@@ -1,5 +1,6 @@
 /* pytasks - see pytasks.h. From the globals of a loop's function to the module asyncio.tasks, to the WeakSet of
- * all tasks, to a task's coroutine, and from each coroutine to the one that it awaits.
+ * all tasks, to a task's coroutine, and from each coroutine to the one that it awaits. Of trio, from the runner,
+ * a variable of trio.run, to the set of its tasks.
  */
 #include "python/pytasks.h"
 
@@ -16,6 +17,7 @@
 #define TUPLE_ITEMS 24
 #define LIST_ITEMS 24 /* points to them */
 #define CELL_CONTENT 16
+#define TEXT_MOST 512  /* bytes of a path */
 #define STATE_BEFORE 5 /* a coroutine's frame: 3 flags, this byte, 4 of padding */
 #define PARTIAL_ARGUMENTS 24
 #define METHOD_SELF 24
@@ -23,6 +25,9 @@
 #define FUTURE_CALLBACKS 40
 #define CALLBACKS_MOST 4u
 #define ATTRIBUTES_MOST 10u /* a TaskGroup has as many */
+#define LOCALS 12u          /* of trio.run: its runner is among them */
+#define RUNNER_WORDS 32u    /* of trio's, which has slots: a set is among them */
+#define NURSERY_WITHIN 5u   /* frames: of a task that waits for others, so far from the innermost */
 
 /* ---- the set of tasks ---- */
 
@@ -39,16 +44,38 @@ static uintptr_t find_set(const struct py_reader *r, uintptr_t globals)
     return set && py_is_a(r, set, "set") ? set : 0;
 }
 
+/* The first of some words that points to an object of a type; 0: none does. */
+static uintptr_t find_a(const struct py_reader *r, uintptr_t at, size_t most, const char *type)
+{
+    for (size_t i = 0; at && i < most; i++) {
+        uintptr_t each = py_word(r, at + i * sizeof(each));
+
+        if (each > 4096 && !(each & 7) && py_is_a(r, each, type))
+            return each;
+    }
+    return 0;
+}
+
+static uintptr_t slot_of(const struct py_reader *r, uintptr_t object, size_t most, const char *type)
+{
+    return object ? find_a(r, object + PY_FIRST_FIELD, most, type) : 0;
+}
+
 bool py_loop_find(const struct py_layout *l, const struct py_memory *m, uintptr_t frame,
-                  bool runs_once, struct py_loop *loop)
+                  enum py_loop_kind kind, struct py_loop *loop)
 {
     struct py_reader r = {l, m, py_shape_of(l)};
+    uintptr_t locals;
 
     if (!r.shape || loop->missed >= MISSED_MOST)
         return false;
-    if (!loop->tasks)
+    locals = frame + r.shape->locals;
+    if (kind == PY_LOOP_TRIO)
+        loop->tasks = slot_of(&r, find_a(&r, locals, LOCALS, "Runner"), RUNNER_WORDS, "set");
+    else if (!loop->tasks)
         loop->tasks = find_set(&r, py_word(&r, frame + r.shape->globals));
-    loop->self = runs_once ? py_word(&r, frame + r.shape->locals) : 0;
+    loop->kind = kind;
+    loop->self = kind == PY_LOOP_ASYNCIO ? py_word(&r, locals) : 0;
     loop->missed += !loop->tasks;
     return loop->tasks != 0;
 }
@@ -142,6 +169,17 @@ static void hear_tuple(const struct py_reader *r, uintptr_t tuple, bool cells, s
         hear_words(r, tuple + TUPLE_ITEMS, py_word(r, tuple + ITEM_COUNT), cells, t);
 }
 
+/* That of anyio's tasks knows their group, which knows the future of who waits for it. */
+static void hear_closure(const struct py_reader *r, uintptr_t cells, struct py_task *t)
+{
+    size_t heard = t->hearer_count, all;
+
+    hear_tuple(r, cells, true, t);
+    for (all = t->hearer_count; heard < all; heard++)
+        if (py_is_a(r, t->hearers[heard], "TaskGroup"))
+            hear_words(r, py_attributes(r, t->hearers[heard]), ATTRIBUTES_MOST, false, t);
+}
+
 /* wait_for has bound its future to one (up to 3.11), gather and wait have theirs in a closure, and that of a
  * TaskGroup is a method of it.
  */
@@ -152,7 +190,7 @@ static void hear_callback(const struct py_reader *r, uintptr_t callback, struct 
     if (py_is_a(r, callback, "functools.partial"))
         hear_tuple(r, py_word(r, callback + PARTIAL_ARGUMENTS), false, t);
     else if (py_is_a(r, callback, "function"))
-        hear_tuple(r, py_word(r, callback + r->shape->closure), true, t);
+        hear_closure(r, py_word(r, callback + r->shape->closure), t);
     else if (py_is_a(r, callback, "method"))
         hear_words(r, py_attributes(r, py_word(r, callback + METHOD_SELF)), ATTRIBUTES_MOST, false,
                    t);
@@ -209,15 +247,62 @@ static uintptr_t coroutine_of(const struct py_reader *r, struct py_loop *loop, u
     return search(r, loop, task);
 }
 
-static bool read_task(const struct py_reader *r, struct py_loop *loop, uintptr_t reference,
+/* ---- tasks of trio ---- */
+
+static bool is_called(const struct py_reader *r, uintptr_t code, const char *name, const char *file)
+{
+    char text[TEXT_MOST];
+    struct py_code c;
+    size_t length, ends = strlen(name);
+
+    if (!py_code_read(r->layout, r->memory, code, &c))
+        return false;
+    length = py_text(r->layout, r->memory, c.name, text, sizeof(text));
+    if (length < ends || memcmp(text + length - ends, name, ends) != 0)
+        return false;
+    ends = strlen(file);
+    length = py_text(r->layout, r->memory, c.file, text, sizeof(text));
+    return length >= ends && memcmp(text + length - ends, file, ends) == 0;
+}
+
+static bool waits_in_nursery(const struct py_reader *r, const struct py_task *t)
+{
+    for (size_t i = t->count; i > 0 && t->count - i < NURSERY_WITHIN; i--)
+        if (is_called(r, t->frames[i - 1].code, "_nested_child_finished", "/trio/_core/_run.py"))
+            return true;
+    return false;
+}
+
+/* A nursery's first attribute is the task that opened it, which waits there for the others at its end. The task
+ * that serves the loop itself has nobody's work.
+ */
+static bool finish_trio(const struct py_reader *r, struct py_task *t)
+{
+    uintptr_t nursery = slot_of(r, t->task, TASK_WORDS, "Nursery");
+
+    if (is_called(r, t->frames[0].code, "task", "/trio/_core/_entry_queue.py"))
+        return false;
+    t->waits_for = waits_in_nursery(r, t) ? t->task : 0;
+    if (nursery)
+        hear_words(r, py_attributes(r, nursery), 1, false, t);
+    return true;
+}
+
+/* ---- one task ---- */
+
+/* An entry of the set is a weak reference to it; of trio's, the task itself. */
+static bool read_task(const struct py_reader *r, struct py_loop *loop, uintptr_t entry,
                       struct py_task *t)
 {
-    uintptr_t task = py_word(r, reference + PY_FIRST_FIELD);
+    bool trio = loop->kind == PY_LOOP_TRIO;
+    uintptr_t task = trio ? entry : py_word(r, entry + PY_FIRST_FIELD);
 
     if (!task || (loop->self && py_word(r, task + PY_FIRST_FIELD) != loop->self))
         return false;
     *t = (struct py_task){.task = task};
     read_frames(r, coroutine_of(r, loop, task), t);
+    if (t->count > 0 && trio)
+        return finish_trio(r, t);
     if (t->count > 0)
         read_hearers(r, t);
     return t->count > 0;
