@@ -14,6 +14,8 @@ static bool takes_cut(const struct heap *h, enum heap_moment moment)
 
 void heap_want(struct heap *h, enum heap_moment moment, uint64_t time_ns)
 {
+    if (moment == HEAP_AT_TIME)
+        heap_want_levels(h);
     if (takes_cut(h, moment) && !heap_cut_find(h, moment, time_ns))
         heap_cut_add(h, moment, time_ns);
 }
@@ -74,12 +76,47 @@ static void move_to(struct heap *h, enum heap_moment moment, uint64_t time_ns)
         at_end(h);
 }
 
+/* The peak that no estimate is above; 0: nobody knows. */
+static uint64_t bound_of(struct heap *h)
+{
+    bool cut = takes_cut(h, HEAP_AT_PEAK);
+
+    if (!h->sampled || (cut && !heap_wants(h, HEAP_AT_PEAK)))
+        return 0;
+    if (cut && !h->peak.bytes)
+        heap_at(h, HEAP_AT_PEAK, 0);
+    return h->peak.bytes;
+}
+
+void heap_want_levels(struct heap *h)
+{
+    if (h->sampled)
+        heap_want(h, HEAP_AT_PEAK, 0);
+}
+
+uint64_t heap_level(struct heap *h, uint64_t bytes)
+{
+    uint64_t most = bound_of(h);
+
+    return most && bytes > most ? most : bytes;
+}
+
+/* What `at` is no more than; 0: nobody knows. */
+static uint64_t most_at(struct heap *h, enum heap_moment moment)
+{
+    if (moment == HEAP_AT_PEAK)
+        return h->pass->peak_most;
+    return moment == HEAP_AT_TIME ? bound_of(h) : 0;
+}
+
 struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t time_ns)
 {
     struct heap_pass *s = h->pass;
+    uint64_t most;
 
     if (s->at_known && s->at == moment && (moment != HEAP_AT_TIME || s->at_ns == time_ns))
         return s->at_sum;
+    most = most_at(h, moment);
     move_to(h, moment, time_ns);
     if (moment == HEAP_AT_PEAK)
         heap_twin_at_peak(h);
@@ -87,8 +124,8 @@ struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t tim
     s->at_ns = time_ns;
     s->at_known = true;
     s->at_sum = heap_fold_at(h);
-    if (moment == HEAP_AT_PEAK && s->peak_most && s->at_sum.bytes > s->peak_most) {
-        heap_twin_lower(h, s->at_sum.bytes - s->peak_most);
+    if (most && s->at_sum.bytes > most) {
+        heap_twin_lower(h, s->at_sum.bytes - most);
         s->at_sum = heap_fold_at(h);
     }
     if (moment == HEAP_AT_PEAK) {

@@ -116,6 +116,38 @@ def test_no_stretch_peaks_higher_than_the_run(run, facts, tmp_path):
     assert max(parts) <= whole and max(parts) > 0.9 * whole
 
 
+@pytest.mark.parametrize("seed", [3, 5, 11])
+def test_no_question_tells_of_more_than_the_peak(run, facts, tmp_path, seed):
+    """Mere churn of 60 blocks, of which few are sampled: what lives by its samples is often above the peak."""
+    dice = random.Random(seed)
+    alive, events = [], []
+    for i in range(60_000):
+        if len(alive) == 60:
+            address, sampled = alive.pop(dice.randrange(60))
+            if sampled:
+                events.append((-address, 0, 0))
+        address, sampled = 4096 + i * 16, dice.random() < 1 / 30
+        alive.append((address, sampled))
+        if sampled:
+            events.append((address, 1000, 30_000))
+    trace = sampled_trace(tmp_path / "t.tide", events)
+    said = facts(trace, "summary")
+    peak = said["peak_heap"]
+
+    def rows(*question):
+        done = run("report", trace, *question, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["tables"][question[0]]["rows"]
+
+    assert said["alive_at_end"] <= peak and facts(trace, "peak")["peak_heap"] == peak
+    levels = [row["heap_most"] for row in rows("curve")]
+    assert max(levels) == peak and min(levels) < peak
+    assert max(row["live_heap"] for row in rows("timeline")) == peak
+    assert max(row["peak_heap"] for row in rows("processes")) == peak
+    for part in range(5, 100, 5):
+        assert sum(row["bytes"] for row in rows("peak", "--at", f"{part}%")) <= peak
+
+
 @pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])
 def test_stated_errors_hold_for_programs_that_know_their_peak(run, facts, known, tmp_path, kind):
     """Of six runs; one may be off by chance."""
