@@ -204,12 +204,27 @@ static uint32_t kind_of_stack(const struct blame *b, size_t stack)
     return kind == SCOPE_LEFT_OUT ? SCOPE_LEFT_OUT : SCOPE_NATIVE;
 }
 
+/* site runs the lines of .pth files as it starts any interpreter, also one that is given its program as text: both
+ * are in "<string>".
+ */
+static bool runs_pth(const struct frames_name *name)
+{
+    return name && name->function && name->file && !strcmp(name->function, "addpackage") &&
+           (!strcmp(name->file, "<frozen site>") || !strcmp(text_base(name->file), "site.py"));
+}
+
+static bool is_in_text(const struct frames_name *name)
+{
+    return name && name->file && !strncmp(name->file, "<string>", 8);
+}
+
 /* The line of a stack is its own frame's, or its parent's; Python goes before native code. */
 static void look_at_stacks(struct blame *b)
 {
     size_t stacks = b->frames->stack_count;
     uint32_t *native = memory_zeroed((stacks + 1) * sizeof(*native)); /* frames; 0: none */
     uint32_t *python = memory_zeroed((stacks + 1) * sizeof(*python));
+    bool *starts = memory_zeroed((stacks + 1) * sizeof(*starts)); /* in lines of .pth files */
 
     b->of_stack = memory_zeroed((stacks + 1) * sizeof(*b->of_stack));
     b->function_of = memory_zeroed((stacks + 1) * sizeof(*b->function_of));
@@ -219,9 +234,12 @@ static void look_at_stacks(struct blame *b)
     for (size_t i = 1; i <= stacks; i++) {
         const struct frames_stack *s = &b->frames->stacks[i];
         bool own = frames_is_python(b->frames, s->frame);
+        const struct frames_name *name = own ? b->frames->frames[s->frame].names : NULL;
         bool in_scope = b->inner->frame_line[s->frame] != NONE;
         uint32_t frame;
 
+        starts[i] = starts[s->parent] || runs_pth(name);
+        in_scope = in_scope && !(starts[i] && is_in_text(name));
         b->python[i] = own || b->python[s->parent];
         python[i] = own && in_scope ? s->frame : python[s->parent];
         native[i] = !own && in_scope ? s->frame : native[s->parent];
@@ -231,6 +249,7 @@ static void look_at_stacks(struct blame *b)
     }
     free(native);
     free(python);
+    free(starts);
 }
 
 /* ---- what the stacks say of the scope ---- */
