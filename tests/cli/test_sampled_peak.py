@@ -188,3 +188,13 @@ def test_a_leak_beside_churn_is_growing(run, tmp_path, pieces):
     row = said["leaks"]["rows"][0]
     assert "leak (" in row["site"] and row["trend"] == "growing"
     assert row["bytes"] == pytest.approx(800 * 40057, rel=0.4)
+
+
+def test_a_limit_that_moves_for_want_of_room_is_no_framework_that_was_loaded(run, facts, tmp_path):
+    """More large blocks than may be recorded each: sampled is what that is."""
+    (tmp_path / "p.py").write_text("for _ in range(100_000):\n    bytearray(100_000)\n")
+    trace = tmp_path / "t.tide"
+    done = run("record", "--no-cpu", "-o", trace, PYTHON, tmp_path / "p.py")
+    assert done.returncode == 0 and "was loaded" not in done.stderr
+    said = facts(trace, "summary")
+    assert said["peak_heap_basis"].startswith("sampled") and said["heap_allocated_basis"].startswith("sampled")
