@@ -36,8 +36,8 @@ struct absorb_python {               /* the interpreter of a process */
     bool read;                       /* its frames can be read */
     uint64_t runtime, runtime_bytes; /* of _PyRuntime: the GIL is in there */
     struct py_layout layout;
-    uint64_t loop_code, runner_code; /* asyncio's functions that wait: see pystack.c; 0: not seen */
-    struct py_loop loop;
+    uint64_t loop_codes[PY_LOOP_KINDS]; /* functions that wait: see pystack.c; 0: not seen */
+    struct py_loop loops[PY_LOOP_KINDS];
 };
 
 struct absorb_process {

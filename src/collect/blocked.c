@@ -17,6 +17,7 @@
 
 #define TELL_NS CLOCK_SECOND_NS /* a wait that goes on is told as often, */
 #define OVER_NS 600000000u      /* one that does not, after this */
+#define AGAIN_MOST 3 /* looks for Python where none was found and nothing has moved since */
 
 struct place {
     struct pystack at;
@@ -35,6 +36,7 @@ struct blocked_thread {
     uint64_t tstate;        /* of its Python; 0: none, as far as we know */
     uint64_t ran, queued, looked_ns;
     struct place at; /* as of the last look */
+    unsigned int again;
     uint64_t unplaced_ns;
     uint64_t owed_ns; /* told as blocked, but it was queued */
     struct told blocked, queue;
@@ -237,6 +239,16 @@ static void begin(struct absorb_ring *r, uint64_t now)
     w->queued = account.queued;
 }
 
+/* Who is blocked stays where it was found; that no Python was found may be for want of knowing its interpreter. */
+static bool is_to_be_found(const struct absorb_ring *r, struct blocked_thread *w, uint64_t ran)
+{
+    if (ran != w->ran || !w->at.cause) {
+        w->again = 0;
+        return true;
+    }
+    return r->process->python.read && !w->at.at.python && w->again++ < AGAIN_MOST;
+}
+
 void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
 {
     struct blocked_thread *w = r->wait;
@@ -254,7 +266,7 @@ void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
     if (!read_account(r, &before))
         return;
     at = w->at;
-    if (before.ran != w->ran || !at.cause) {
+    if (is_to_be_found(r, w, before.ran)) {
         at = look_up(a, r, w);
         if (!read_account(r, &after) || after.ran != before.ran)
             at = (struct place){0}; /* it ran meanwhile: what was read may be torn */

@@ -60,15 +60,19 @@ static bool ends_with(const char *text, size_t length, const char *end)
     return length >= bytes && memcmp(text + length - bytes, end, bytes) == 0;
 }
 
-/* Is it a function in which an event loop waits: asyncio's own, or one that asyncio.run has started? */
+/* Is it a function in which an event loop waits, or that has started one that is no Python? */
 static void note_loop(struct absorb_python *python, uint64_t code, const char *text, size_t file,
                       size_t name)
 {
-    if (ends_with(text, file, "/asyncio/base_events.py") &&
-        ends_with(text + file, name, "_run_once"))
-        python->loop_code = code;
-    else if (ends_with(text, file, "/asyncio/runners.py") && ends_with(text + file, name, "run"))
-        python->runner_code = code;
+    static const struct {
+        const char *file, *function;
+    } loops[PY_LOOP_KINDS] = {[PY_LOOP_ASYNCIO] = {"/asyncio/base_events.py", "_run_once"},
+                              [PY_LOOP_RUNNER] = {"/asyncio/runners.py", "run"},
+                              [PY_LOOP_TRIO] = {"/trio/_core/_run.py", "run"}};
+
+    for (int i = PY_LOOP_NONE + 1; i < PY_LOOP_KINDS; i++)
+        if (ends_with(text, file, loops[i].file) && ends_with(text + file, name, loops[i].function))
+            python->loop_codes[i] = code;
 }
 
 /* The frame of the trace for one frame of Python; 0: it cannot be read. */
@@ -101,19 +105,21 @@ struct found { /* of a thread, innermost first */
     size_t count;
     size_t loop;       /* 1 + the place of the frame of an event loop that waits; 0: it is none */
     uintptr_t loop_at; /* and where that is */
-    bool once;         /* it is asyncio's own */
+    enum py_loop_kind kind;
 };
 
 static void note_frame(const struct absorb_python *python, struct found *f, uint64_t code,
                        uintptr_t at)
 {
-    bool once = code == python->loop_code;
+    int kind = PY_LOOP_NONE + 1;
 
-    if (f->loop || f->count >= LOOP_INNERMOST || !(once || code == python->runner_code))
+    while (kind < PY_LOOP_KINDS && python->loop_codes[kind] != code)
+        kind++;
+    if (f->loop || f->count >= LOOP_INNERMOST || kind == PY_LOOP_KINDS)
         return;
     f->loop = f->count + 1;
     f->loop_at = at;
-    f->once = once;
+    f->kind = (enum py_loop_kind)kind;
 }
 
 static void find_frames(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
@@ -213,11 +219,12 @@ static void add_task(struct absorb *a, struct absorb_process *p, const struct py
 static void find_awaits(struct absorb *a, struct absorb_process *p, const struct py_memory *m,
                         const struct found *f, struct awaiting *w, struct pystack *out)
 {
-    struct absorb_python *python = &p->python;
+    const struct py_layout *l = &p->python.layout;
+    struct py_loop *loop = &p->python.loops[f->kind];
 
-    if (!py_loop_find(&python->layout, m, f->loop_at, f->once, &python->loop))
+    if (!py_loop_find(l, m, f->loop_at, f->kind, loop))
         return;
-    w->count = py_tasks_read(&python->layout, m, &python->loop, w->tasks, TASKS_MOST);
+    w->count = py_tasks_read(l, m, loop, w->tasks, TASKS_MOST);
     find_awaiters(w);
     for (size_t i = 0; i < w->count; i++)
         if (!w->of[i].leaves)
@@ -243,6 +250,7 @@ void pystack_of(struct absorb *a, struct absorb_process *p, uint64_t pc, uint64_
     *out = (struct pystack){0};
     find_frames(a, p, &m, tstate, &f);
     out->stack = stackmap_push(&a->stackmap, a->store, push_all(a, &f, 0), w.pc);
+    out->python = f.count > 0;
     if (!f.loop)
         return;
     w.base = push_all(a, &f, f.loop - 1);

@@ -17,6 +17,7 @@ uint64_t pystack_tstate(struct absorb_process *p, uint32_t tid, uint64_t last);
 
 struct pystack {
     uint64_t stack;      /* of the trace; 0: nothing is known */
+    bool python;         /* functions of Python were found in it */
     unsigned int awaits; /* where it is an event loop that waits: */
     struct {             /* for what its tasks await, one stack for so many of them */
         uint64_t stack, tasks;

@@ -14,20 +14,16 @@ static struct exact_since *found_of(const struct exact_since_pass *p, uint64_t p
     return intmap_get(&p->found, process, &value) ? (struct exact_since *)(uintptr_t)value : NULL;
 }
 
-/* What has been told without a library has an empty name. */
-static bool names_library(const struct names *n, const struct trace_event *ev)
-{
-    const char *library = names_get(n, ev->mark.name);
-
-    return ev->mark.name && !(library && !*library);
-}
-
+/* One without a name moves the limit that any sampled recording has. */
 static void begin(struct exact_since_pass *p, struct names *n, uint64_t process,
                   const struct trace_event *ev)
 {
     const char *library = names_get(n, ev->mark.name);
-    struct exact_since *s = arena_alloc(n->arena, sizeof(*s));
+    struct exact_since *s;
 
+    if (library && !*library)
+        return;
+    s = arena_alloc(n->arena, sizeof(*s));
     *s = (struct exact_since){.from = ev->mark.value,
                               .most = ev->mark.value,
                               .time_ns = ev->time_ns,
@@ -47,7 +43,7 @@ void exact_since_take(struct exact_since_pass *p, struct names *n, const struct 
         !intmap_get(&p->threads, ev->mark.thread, &process))
         return;
     s = found_of(p, process);
-    if (!s && names_library(n, ev))
+    if (!s && ev->mark.name)
         begin(p, n, process, ev);
     else if (s && ev->mark.value > s->most)
         s->most = ev->mark.value;

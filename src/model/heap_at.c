@@ -14,6 +14,8 @@ static bool takes_cut(const struct heap *h, enum heap_moment moment)
 
 void heap_want(struct heap *h, enum heap_moment moment, uint64_t time_ns)
 {
+    if (moment == HEAP_AT_TIME)
+        heap_want_levels(h);
     if (takes_cut(h, moment) && !heap_cut_find(h, moment, time_ns))
         heap_cut_add(h, moment, time_ns);
 }
@@ -74,12 +76,46 @@ static void move_to(struct heap *h, enum heap_moment moment, uint64_t time_ns)
         at_end(h);
 }
 
-/* Within what is known of the peak otherwise. */
-static void bound_peak(struct heap *h)
+/* The peak that no estimate is above; 0: nobody knows. */
+static uint64_t bound_of(struct heap *h)
+{
+    bool cut = takes_cut(h, HEAP_AT_PEAK);
+
+    if (!h->sampled || (cut && !heap_wants(h, HEAP_AT_PEAK)))
+        return 0;
+    if (cut && !h->peak.bytes)
+        heap_at(h, HEAP_AT_PEAK, 0);
+    return h->peak.bytes;
+}
+
+void heap_want_levels(struct heap *h)
+{
+    if (h->sampled)
+        heap_want(h, HEAP_AT_PEAK, 0);
+}
+
+uint64_t heap_level(struct heap *h, uint64_t bytes)
+{
+    uint64_t most = bound_of(h);
+
+    return most && bytes > most ? most : bytes;
+}
+
+/* What `at` is no more than; 0: nobody knows. */
+static uint64_t most_at(struct heap *h, enum heap_moment moment)
+{
+    if (moment == HEAP_AT_PEAK)
+        return h->pass->peak_most;
+    return moment == HEAP_AT_TIME ? bound_of(h) : 0;
+}
+
+/* `at` within what is known otherwise: `most`, where it is any, and no less than any process held. */
+static void bound(struct heap *h, enum heap_moment moment, uint64_t most)
 {
     struct heap_pass *s = h->pass;
-    uint64_t is = s->at_sum.bytes, least = h->process_count > 1 ? heap_twin_least(h) : 0;
-    uint64_t to = s->peak_most && is > s->peak_most ? s->peak_most : is < least ? least : is;
+    bool common = moment == HEAP_AT_PEAK && h->process_count > 1;
+    uint64_t is = s->at_sum.bytes, least = common ? heap_twin_least(h) : 0;
+    uint64_t to = most && is > most ? most : is < least ? least : is;
 
     if (to == is)
         return;
@@ -90,9 +126,11 @@ static void bound_peak(struct heap *h)
 struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t time_ns)
 {
     struct heap_pass *s = h->pass;
+    uint64_t most;
 
     if (s->at_known && s->at == moment && (moment != HEAP_AT_TIME || s->at_ns == time_ns))
         return s->at_sum;
+    most = most_at(h, moment);
     move_to(h, moment, time_ns);
     if (moment == HEAP_AT_PEAK)
         heap_twin_at_peak(h);
@@ -100,8 +138,8 @@ struct heap_amount heap_at(struct heap *h, enum heap_moment moment, uint64_t tim
     s->at_ns = time_ns;
     s->at_known = true;
     s->at_sum = heap_fold_at(h);
+    bound(h, moment, most);
     if (moment == HEAP_AT_PEAK) {
-        bound_peak(h);
         h->peak = s->at_sum;
         memcpy(h->peak_memory, h->at_memory, sizeof(h->peak_memory));
     }

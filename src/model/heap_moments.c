@@ -64,6 +64,7 @@ static void change(void *context, const struct heap_change *c)
 
 void heap_moments_want(struct heap_moments *m, struct heap *h)
 {
+    heap_want_levels(h);
     m->heap = h;
     memory_sort(m->at, m->count, sizeof(*m->at), by_process_and_time);
     m->tracks = memory_zeroed((h->process_count + 1) * sizeof(*m->tracks));
@@ -98,7 +99,7 @@ uint64_t heap_moments_most(const struct heap_moments *m, uint64_t process, uint6
     uint64_t live = heap_moments_live(m, process, from_ns);
     uint64_t most = highest_of(&m->highest, find(m, process, from_ns), find(m, process, to_ns));
 
-    return most > live ? most : live;
+    return heap_level(m->heap, most > live ? most : live);
 }
 
 void heap_moments_free(struct heap_moments *m)

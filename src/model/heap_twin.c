@@ -78,19 +78,20 @@ void heap_twin_rose(struct heap_state *s)
 }
 
 /* What of the sampled bytes at the largest sum is the peak. What is exact then is known: that one of
- * them has chosen a moment with less of it takes nothing from it.
+ * them has chosen a moment with less of it takes nothing from it. What lives at the end was not chosen at all.
  */
 static double part_of(const struct heap_process *p)
 {
     const struct heap_twin *t = &p->state->twin;
     double whole = (double)p->peak.bytes - (double)t->peak, peak = 0, missed = 0, part;
+    double last = (double)p->state->live.bytes;
 
     for (int i = 0; i < 2 * HEAP_TWIN_LOTS; i++) {
         peak += t->lots[i / 2].other[i % 2] / (2 * HEAP_TWIN_LOTS);
         missed += (whole - t->lots[i / 2].whole[i % 2]) / (2 * HEAP_TWIN_LOTS);
     }
     peak += missed > 0 ? missed : 0;
-    peak = peak > t->exact ? peak : t->exact;
+    peak = fmax(peak, fmax(t->exact, last));
     part = t->peak ? (peak - whole) / (double)t->peak : 1;
     return part > 1 ? 1 : part < LEAST ? LEAST : part;
 }

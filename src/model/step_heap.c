@@ -118,6 +118,7 @@ void step_heap_want(struct step_heap *s, struct heap *h, const struct moments *m
         memory_sort(o->times, o->count, sizeof(*o->times), compare_times);
         o->sums = memory_zeroed((o->count + 1) * sizeof(*o->sums));
     }
+    heap_want_levels(h);
     heap_replay_add(h->replay, change, s, UINT64_MAX);
 }
 
@@ -125,6 +126,14 @@ void step_heap_end(struct step_heap *s)
 {
     for (size_t i = 0; s->of && i < s->heap->process_count; i++)
         move_to(&s->of[i], UINT64_MAX);
+}
+
+/* As every level that is shown. */
+static void bound(const struct step_heap *s, struct step_sums *sums)
+{
+    sums->least = heap_level(s->heap, sums->least);
+    sums->most = heap_level(s->heap, sums->most);
+    sums->after.bytes = heap_level(s->heap, sums->after.bytes);
 }
 
 bool step_heap_between(const struct step_heap *s, uint64_t process, uint64_t from_ns,
@@ -150,6 +159,7 @@ bool step_heap_between(const struct step_heap *s, uint64_t process, uint64_t fro
         }
     }
     out->after = o->sums[last].after;
+    bound(s, out);
     return true;
 }
 
@@ -166,8 +176,8 @@ static bool add_at(const struct step_heap *s, size_t place, uint64_t time_ns,
     return true;
 }
 
-bool step_heap_at(const struct step_heap *s, uint64_t process, uint64_t time_ns,
-                  struct heap_amount *out)
+static bool find_at(const struct step_heap *s, uint64_t process, uint64_t time_ns,
+                    struct heap_amount *out)
 {
     const struct heap_process *p = s->of ? heap_process_of(s->heap, process) : NULL;
     bool any = false;
@@ -179,6 +189,15 @@ bool step_heap_at(const struct step_heap *s, uint64_t process, uint64_t time_ns,
         if (s->heap->processes[i]->end_ns >= time_ns)
             any |= add_at(s, i, time_ns, out);
     return any;
+}
+
+bool step_heap_at(const struct step_heap *s, uint64_t process, uint64_t time_ns,
+                  struct heap_amount *out)
+{
+    if (!find_at(s, process, time_ns, out))
+        return false;
+    out->bytes = heap_level(s->heap, out->bytes);
+    return true;
 }
 
 void step_heap_free(struct step_heap *s)

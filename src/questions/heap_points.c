@@ -41,7 +41,7 @@ void heap_points_end(struct heap_points *p)
 
         c->present = false;
         if (heap_live_between(p->heap, before_ns, time_ns, &bytes))
-            cell_number(c, bytes);
+            cell_number(c, heap_level(p->heap, bytes));
         before_ns = time_ns;
     }
 }
@@ -61,7 +61,7 @@ void heap_points_alone(struct heap_points *p)
             continue;
         c = points_add(p->points);
         cell_number(&c[TABLE_TIME], end_ns < p->heap->to_ns ? end_ns : p->heap->to_ns);
-        cell_number(&c[p->column], g->steps[i].high);
+        cell_number(&c[p->column], heap_level(p->heap, g->steps[i].high));
         points_done(p->points);
     }
 }

@@ -8,7 +8,7 @@
 #include "questions/points.h"
 
 struct heap_points {
-    const struct heap *heap;
+    struct heap *heap; /* whose levels were wanted */
     struct points *points;
     int column;
 };

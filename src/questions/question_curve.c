@@ -25,11 +25,13 @@ static void begin(struct asked *q)
 static void again(struct asked *q)
 {
     heap_edges_end(q->state);
+    heap_want_levels(&q->recorded->heap);
 }
 
 static int run(struct asked *q, struct err *err)
 {
     const struct heap_edges *g = q->state;
+    struct heap *h = &q->recorded->heap;
     const struct selection *o = q->options;
     struct table *t = answer_add(q->answer, "curve", TABLE_TIMELINE, columns, COUNT(columns));
 
@@ -43,8 +45,8 @@ static int run(struct asked *q, struct err *err)
             continue;
         c = table_add(q->answer, t);
         cell_number(&c[TIME], time_ns);
-        cell_number(&c[HEAP_MOST], g->high[i]);
-        cell_number(&c[HEAP_LEAST], g->low[i]);
+        cell_number(&c[HEAP_MOST], heap_level(h, g->high[i]));
+        cell_number(&c[HEAP_LEAST], heap_level(h, g->low[i]));
     }
     if (!g->any)
         t->note = "The trace holds no allocation.";

@@ -239,7 +239,7 @@ static const char *how_recorded(const struct heap *h, const struct run_process *
     return lacking_said(&p->lacking, h->arena, how);
 }
 
-static void fill_heap(struct table_cell *c, const struct heap *h, const struct run_process *p)
+static void fill_heap(struct table_cell *c, struct heap *h, const struct run_process *p)
 {
     const struct heap_process *own = heap_process_of(h, p->number);
     const struct heap_sums *s = own ? &own->sums : NULL;
@@ -248,7 +248,7 @@ static void fill_heap(struct table_cell *c, const struct heap *h, const struct r
     cell_text(&c[RECORDED], how_recorded(h, p, own));
     if (!own)
         return;
-    heap_cell_bytes(&c[PEAK_HEAP], &own->peak);
+    cell_number(&c[PEAK_HEAP], heap_level(h, own->peak.bytes));
     heap_cell_error(&c[PEAK_HEAP_ERROR_PERCENT], &own->peak);
     cell_number(&c[PEAK_HEAP_TIME], own->peak_ns);
     heap_cell_bytes(&c[HEAP_ALLOCATED], &s->allocated);
@@ -286,6 +286,11 @@ static const char *note(const struct answer *a, const struct heap *h)
                          : "");
 }
 
+static void again(struct asked *q)
+{
+    heap_want_levels(&q->recorded->heap);
+}
+
 static int run(struct asked *q, struct err *err)
 {
     struct answer *a = q->answer;
@@ -315,5 +320,6 @@ const struct question question_processes = {
     .summary = "every process as a tree, with all its totals and peaks",
     .group = QUESTION_OF_TRACE,
     .reads = RECORDED_HEAP,
+    .again = again,
     .run = run,
 };

@@ -132,11 +132,16 @@ static void begin(struct asked *q)
     recorded_listen(q->recorded, on_tick, l);
 }
 
+static void again(struct asked *q)
+{
+    heap_want_levels(&q->recorded->heap);
+}
+
 static int run(struct asked *q, struct err *err)
 {
     struct timeline *l = q->state;
     struct table *table = l->points.table;
-    const struct heap *h = &q->recorded->heap;
+    struct heap *h = &q->recorded->heap;
     struct heap_points heap = {h, &l->points, LIVE_HEAP};
 
     (void)err;
@@ -158,5 +163,6 @@ const struct question question_timeline = {
     .reads = RECORDED_HEAP,
     .state = sizeof(struct timeline),
     .begin = begin,
+    .again = again,
     .run = run,
 };

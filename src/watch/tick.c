@@ -19,7 +19,8 @@
 #define PSS_GROWTH 20u        /* "well beyond" is one part in this many */
 #define KILL_NS (2u * CLOCK_SECOND_NS)
 #define RESIDED_SHARE 300u /* what is resident where: one part in this many of the time */
-#define RESIDED_GROWTH 10u /* at once, if more is resident than ever by one part in this many */
+#define RESIDED_GROWTH 10u /* sooner, if more is resident than ever by one part in this many: */
+#define GROWN_SHARE 30u    /* that cannot happen often, and what a peak is made of depends on it */
 #define RESIDED_PROCESSES 64
 #define RESIDED_THREADS 512
 
@@ -147,17 +148,26 @@ static void read_blocks(struct watcher *w)
             collect_resident(w->o->collect, t->live[i].proc.pid, t->now_ns);
 }
 
-/* What is resident where: rationed like proportional sizes, by what it costs even on a busy machine. */
+/* Rationed like proportional sizes, by what it costs even on a busy machine. */
+static bool may_look_what_resides(const struct watcher *w)
+{
+    uint64_t since = w->tree.now_ns - w->resided_ns, cost = w->resided_cost_ns;
+
+    if (w->tree.rss > w->resided_rss + w->resided_rss / RESIDED_GROWTH)
+        return since >= cost * GROWN_SHARE;
+    return since >= cost * RESIDED_SHARE && since >= CLOCK_SECOND_NS;
+}
+
+/* What is resident where. */
 static void look_what_resides(struct watcher *w)
 {
     struct tree *t = &w->tree;
-    uint64_t began, since = t->now_ns - w->resided_ns, cost = w->resided_cost_ns;
-    bool grown = t->rss > w->resided_rss + w->resided_rss / RESIDED_GROWTH;
+    uint64_t began;
 
     t->resided = false;
     if (!w->o->collect || !collect_has_heap(w->o->collect) || t->alive > RESIDED_PROCESSES)
         return;
-    if (since < cost * RESIDED_SHARE || (!grown && since < CLOCK_SECOND_NS))
+    if (!may_look_what_resides(w))
         return;
     began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     t->resided = read_residence(w);

@@ -144,3 +144,99 @@ asyncio.run(main())  # loop
 def test_tasks_that_have_ended_and_are_kept_wait_no_more(polled, python):
     waits = polled(python, ENDED)
     assert waits["late"] > sum(waits.values()) * 0.8, waits
+
+
+# As trio's: a loop in trio/_core/_run.py whose runner has all tasks, which know the nursery that they are of.
+TRIO = """\
+import select, time, types
+from trio._core._entry_queue import EntryQueue
+class Nursery:
+    def __init__(self, parent):
+        self._parent_task = parent
+        self._children = set()
+    async def _nested_child_finished(self):
+        while self._children:
+            await switch(1)
+    async def __aenter__(self):
+        return self
+    async def __aexit__(self, *of):
+        await self._nested_child_finished()
+    def start_soon(self, function):
+        spawn(function, self)
+class Task:
+    __slots__ = ("_parent_nursery", "coro", "name", "wake")
+class Runner:
+    __slots__ = ("io_manager", "main_task", "tasks", "now")
+@types.coroutine
+def switch(seconds):
+    yield seconds
+async def sleep(seconds):
+    await switch(seconds)
+def spawn(function, nursery):
+    task = Task()
+    task._parent_nursery, task.coro, task.name, task.wake = nursery, function(), "task", 0
+    the.tasks.add(task)
+    if nursery:
+        nursery._children.add(task)
+    return task
+def step(task):
+    the.now = task
+    try:
+        task.wake = time.monotonic() + task.coro.send(None)
+    except StopIteration:
+        the.tasks.discard(task)
+        if task._parent_nursery:
+            task._parent_nursery._children.discard(task)
+            task._parent_nursery._parent_task.wake = 0
+def run(function):
+    global the
+    runner = the = Runner()
+    runner.io_manager, runner.tasks = select.poll(), set()
+    main = runner.main_task = spawn(function, None)
+    spawn(EntryQueue().task, None)
+    while main in runner.tasks:
+        due = [t for t in runner.tasks if t.wake <= time.monotonic()]
+        for task in due:
+            step(task)
+        timeout = 0 if due else min(t.wake for t in runner.tasks) - time.monotonic()
+        runner.io_manager.poll(max(0, timeout * 1000 + 1))
+"""
+
+QUEUE = """\
+class EntryQueue:
+    async def task(self):
+        from trio._core._run import sleep
+        while True:
+            await sleep(60)
+"""
+
+NURSERY = """\
+import sys
+sys.path.insert(0, sys.path[0] + "/lib/python3.11/site-packages")
+from trio._core._run import Nursery, run, sleep
+import trio._core._run as core
+async def nap():
+    await sleep(1)  # nap
+async def child():
+    await sleep(1)  # child
+async def main():
+    await nap()
+    async with Nursery(core.the.now) as nursery:  # nursery
+        nursery.start_soon(child)
+        nursery.start_soon(child)
+run(main)  # loop
+"""
+
+
+@pytest.mark.parametrize("python", read_pythons(), ids=name_of)
+def test_tasks_of_trio_wait_in_their_own_lines(polled, tmp_path, python):
+    core = tmp_path / "lib" / "python3.11" / "site-packages" / "trio" / "_core"
+    core.mkdir(parents=True)
+    (core / "__init__.py").touch()
+    (core.parent / "__init__.py").touch()  # the real one may be installed as well
+    (core / "_run.py").write_text(TRIO)
+    (core / "_entry_queue.py").write_text(QUEUE)
+    waits = polled(python, NURSERY)
+    whole = sum(waits.values())
+    assert waits["nap"] > whole / 4 and waits["child"] > whole / 4, waits
+    assert waits.get("loop", 0) + waits.get("nursery", 0) < whole / 10, waits

@@ -205,3 +205,26 @@ def test_arenas_of_python_are_not_counted_beside_their_blocks(run, ask, tmp_path
     facts = ask(trace, "summary")["facts"]["values"]
     assert facts["peak_heap"] > 25 * MIB
     assert facts.get("peak_heap_mapped", 0) < MIB
+
+
+GROWS = """\
+import mmap, time
+def reserve(kib):
+    m = mmap.mmap(-1, kib << 10, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+    for at in range(0, kib << 10, 4096):
+        m[at] = 1
+    return m
+kept = [bytearray(20 + i % 50) for i in range(200_000)]
+many = [reserve(256) for _ in range(400)]
+time.sleep(0.15)
+more = reserve(100 << 10)
+time.sleep(0.6)
+"""
+
+
+def test_what_is_touched_of_a_reservation_is_seen_while_it_is_there(run, ask, tmp_path):
+    """Although a look costs so much that it is made rarely: growth is not waited for."""
+    (tmp_path / "grows.py").write_text(GROWS)
+    done = run("record", "-q", "--exact", "--no-cpu", "-o", tmp_path / "t.tide", sys.executable, tmp_path / "grows.py")
+    assert done.returncode == 0, done.stderr
+    assert ask(tmp_path / "t.tide", "summary")["facts"]["values"]["peak_heap_mapped"] >= 195 * MIB

@@ -3,6 +3,7 @@ CPU time is each thread's own, so that a busy machine changes nothing."""
 
 import json
 import os
+import subprocess
 import sys
 import textwrap
 
@@ -215,3 +216,25 @@ def test_what_child_processes_map_is_that_of_the_line_that_started_them_or_waits
     assert theirs == 32 * MIB
     assert rows.get("(installed packages)", {"at_peak": 0})["at_peak"] < 3 * MIB
     assert rows.get("(the standard library)", {"at_peak": 0})["at_peak"] < 3 * MIB
+
+
+@every_python
+def test_what_an_interpreter_runs_as_it_starts_is_no_line_of_a_program_given_as_text(run, tmp_path, python):
+    """Lines of .pth files are in "<string>", as the text of -c is."""
+    asked = "import site; print(site.getusersitepackages())"
+    env = {**os.environ, "PYTHONUSERBASE": str(tmp_path / "user")}
+    site = subprocess.run([python, "-c", asked], env=env, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+    os.makedirs(site)
+    with open(os.path.join(site, "starts.pth"), "w") as file:
+        file.write("import sys; sys.starts = bytearray(9 << 20)\n")
+    (tmp_path / "prog.py").write_text(textwrap.dedent("""\
+        import subprocess, sys
+        subprocess.run([sys.executable, "-c", "import time\\nheld = bytearray(30 << 20)\\ntime.sleep(0.3)"])
+        """))
+    done = run("record", "-q", "--exact", "-o", tmp_path / "t.tide", python, tmp_path / "prog.py", timeout=180, env=env)
+    assert done.returncode == 0, done.stderr
+    done = run("report", tmp_path / "t.tide", "lines", "-f", "json")
+    rows = json.loads(done.stdout)["tables"]["lines"]["rows"]
+    text = {r["line"]: r for r in rows if r["file"] == "<string>"}
+    assert 30 * MIB <= text[2]["allocated"] < 31 * MIB
+    assert text.get(1, {"allocated": 0})["allocated"] < 5 * MIB

@@ -149,6 +149,38 @@ def test_no_process_peaks_higher_than_all_of_them(run, tmp_path):
     assert grown <= whole < 1.01 * grown
 
 
+@pytest.mark.parametrize("seed", [3, 5, 11])
+def test_no_question_tells_of_more_than_the_peak(run, facts, tmp_path, seed):
+    """Mere churn of 60 blocks, of which few are sampled: what lives by its samples is often above the peak."""
+    dice = random.Random(seed)
+    alive, events = [], []
+    for i in range(60_000):
+        if len(alive) == 60:
+            address, sampled = alive.pop(dice.randrange(60))
+            if sampled:
+                events.append((-address, 0, 0))
+        address, sampled = 4096 + i * 16, dice.random() < 1 / 30
+        alive.append((address, sampled))
+        if sampled:
+            events.append((address, 1000, 30_000))
+    trace = sampled_trace(tmp_path / "t.tide", events)
+    said = facts(trace, "summary")
+    peak = said["peak_heap"]
+
+    def rows(*question):
+        done = run("report", trace, *question, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["tables"][question[0]]["rows"]
+
+    assert said["alive_at_end"] <= peak and facts(trace, "peak")["peak_heap"] == peak
+    levels = [row["heap_most"] for row in rows("curve")]
+    assert max(levels) == peak and min(levels) < peak
+    assert max(row["live_heap"] for row in rows("timeline")) == peak
+    assert max(row["peak_heap"] for row in rows("processes")) == peak
+    for part in range(5, 100, 5):
+        assert sum(row["bytes"] for row in rows("peak", "--at", f"{part}%")) <= peak
+
+
 @pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])
 def test_stated_errors_hold_for_programs_that_know_their_peak(run, facts, known, tmp_path, kind):
     """Of six runs; one may be off by chance."""
@@ -189,3 +221,13 @@ def test_a_leak_beside_churn_is_growing(run, tmp_path, pieces):
     row = said["leaks"]["rows"][0]
     assert "leak (" in row["site"] and row["trend"] == "growing"
     assert row["bytes"] == pytest.approx(800 * 40057, rel=0.4)
+
+
+def test_a_limit_that_moves_for_want_of_room_is_no_framework_that_was_loaded(run, facts, tmp_path):
+    """More large blocks than may be recorded each: sampled is what that is."""
+    (tmp_path / "p.py").write_text("for _ in range(100_000):\n    bytearray(100_000)\n")
+    trace = tmp_path / "t.tide"
+    done = run("record", "--no-cpu", "-o", trace, PYTHON, tmp_path / "p.py")
+    assert done.returncode == 0 and "was loaded" not in done.stderr
+    said = facts(trace, "summary")
+    assert said["peak_heap_basis"].startswith("sampled") and said["heap_allocated_basis"].startswith("sampled")

@@ -47,11 +47,13 @@ static void look_at_tasks(const struct py_layout *l, const struct py_memory *m)
     struct py_loop loop = {0};
     struct py_task tasks[TASKS];
 
-    py_loop_find(l, m, BASE, true, &loop);
-    loop.tasks = BASE;
-    for (loop.self = 0; loop.self <= BASE; loop.self += BASE)
-        if (py_tasks_read(l, m, &loop, tasks, TASKS) > TASKS)
-            abort();
+    for (int kind = PY_LOOP_ASYNCIO; kind < PY_LOOP_KINDS; kind++) {
+        py_loop_find(l, m, BASE, (enum py_loop_kind)kind, &loop);
+        loop.tasks = BASE;
+        for (loop.self = 0; loop.self <= BASE; loop.self += BASE)
+            if (py_tasks_read(l, m, &loop, tasks, TASKS) > TASKS)
+                abort();
+    }
 }
 
 /* What a table says does not depend on how far it was read before. */
