@@ -39,7 +39,7 @@ def find_tool():
     if named:
         found = shutil.which(named)
         if not found:
-            raise ToolNotFound(f"$TIDEMARK is {named!r}, which is no program that can be run")
+            raise ToolNotFound(f"$TIDEMARK is {named!r}, which is not a program that can be run")
         return found
     library = _library_in_process()
     folders = [os.path.dirname(library), os.path.join(os.path.dirname(library), "../../bin")]
@@ -156,10 +156,10 @@ class record:
         self._library = _load(library)
         api = _recorder.find(library)
         if api is None:
-            raise RecordingError(f"{library} is older than this package: install both anew")
+            raise RecordingError(f"{library} is older than this package: reinstall both")
         refused = self._library.tidemark_join(ring)
         if refused:
-            raise RecordingError(_REFUSALS.get(refused, "the library of tidemark refuses, without a reason"))
+            raise RecordingError(_REFUSALS.get(refused, "the library of tidemark refuses and gives no reason"))
         _recorder.api = api
 
     def _end_tool(self):

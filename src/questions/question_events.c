@@ -206,7 +206,7 @@ const struct question question_events = {
     .summary = "every allocation and free, one by one",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "The events are all of them, unless --limit says otherwise: for other programs (-f csv, -f torch-snapshot, -f memscope) rather than to be read. A sampled block stands for several, and its bytes are theirs; where nothing tells blocks of one size and stack apart, the one that is freed is the oldest.",
+        "events lists every one, unless --limit says otherwise; it is meant for other programs (-f csv, -f torch-snapshot, -f memscope) rather than for reading. A sampled block stands for several, and its bytes are theirs; where nothing tells blocks of one size and stack apart, the one that is freed is the oldest.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct asking),
     .again = again,

@@ -247,7 +247,7 @@ const struct question question_fragmentation = {
     .summary = "what pools have reserved, what of it is used, and in which pieces the rest is",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's pools in imported snapshots, as they were when those were written; with --space pool:NAME those of a pool that the program tells NVTX or MSTX of; and of a recorded program the arenas whose blocks are told one by one, at the peak or at --at. Scattered is what of the free memory is not in the largest piece.",
+        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's pools in imported snapshots, as they were when those were written; with --space pool:NAME those of a pool that the program tells NVTX or MSTX of; and of a recorded program the arenas whose blocks are told one by one, at the peak or at --at. Scattered is the free memory outside of the largest piece.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct asking),
     .again = again,

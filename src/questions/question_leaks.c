@@ -243,7 +243,7 @@ const struct question question_leaks = {
     .summary = "what was alive at the end, by stack; what still grew first, and how fast",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "What leaks shows of Python is what was alive before the interpreter freed all it had. It judges the last two thirds of each process's time. A stack is growing where it held more and more up to the end, as fewer than one in a hundred series without a trend do (confidence: 100 % less that chance, at most 99.9 %); growth_per_second is the median slope, in the process that held most. Unclear: it grew of late, but perhaps by chance. Grew once: it kept what it had, and no more came, like a full cache. Steady: most of its blocks were freed again (freed_percent). median_age and oldest_age say how old the memory still alive at the end was. With --per-step: what grows from step to step, of the whole run.",
+        "Of a Python program leaks shows what was alive before the interpreter freed everything at its end. It judges the last two thirds of each process's time. A stack is growing where it held more and more up to the end, as fewer than one in a hundred series without a trend do (confidence: 100 % less that chance, at most 99.9 %); growth_per_second is the median slope, in the process that held most. Unclear: it grew of late, but perhaps by chance. Grew once: it kept what it had, and no more came, like a full cache. Steady: most of its blocks were freed again (freed_percent). median_age and oldest_age say how old the memory still alive at the end was. With --per-step: what grows from step to step, of the whole run.",
     .reads = RECORDED_HEAP | RECORDED_MOMENTS,
     .state = sizeof(struct state),
     .again = again,

@@ -339,7 +339,7 @@ const struct question question_ops = {
     .summary = "which operators allocate tensors: how much, how much at a time and at the peak",
     .group = QUESTION_OF_TENSORS,
     .about =
-        "ops takes operators from stacks: op is the innermost, called the outermost one that Python has called, node whose gradients were computed. What was freed belongs to the operator that had allocated it. most: what a row held at one time; at_peak: at the peak of the whole heap. A column is empty where a row has several; --by chooses what rows are of. A recording with --ops has a second table, calls: every operator that PyTorch has run, by the name that it has there, how often, the most that one call held above what was there when it began (above_entry), what it allocated as the innermost (own), and with all that ran within it.",
+        "ops finds operators in stacks: op is the innermost, called the outermost that Python called, node the one whose gradients were computed. A free is charged to the operator that had allocated the block. most: what a row held at one time; at_peak: at the peak of the whole heap. A column is empty where a row has several; --by chooses what rows are of. A recording with --ops has a second table, calls: every operator that PyTorch has run, by the name that it has there, how often, the most that one call held above what was there when it began (above_entry), what it allocated as the innermost (own), and with all that ran within it.",
     .reads = RECORDED_HEAP,
     .of_lives = true,
     .state = sizeof(struct asking),

@@ -214,7 +214,7 @@ const struct question question_snapshots = {
     .summary = "one row for each named moment: allocator, process and devices side by side",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "snapshots has a row for each mark, each snapshot that the program (tidemark.snapshot()) or 'tidemark snapshot PID' took, and each beginning and end of a region: what lived of the heap of its process then and what had been allocated by then; what its pools had reserved and handed out, where they are told; its resident memory, threads and CPU time, as of the sample nearest to it (measured says when: for a snapshot one is taken at once); what it had allocated on devices, and what these held in all. A snapshot of 'tidemark snapshot' is of all processes.",
+        "snapshots has a row for each mark, each snapshot that the program (tidemark.snapshot()) or 'tidemark snapshot PID' took, and each beginning and end of a region: the live heap of its process at that moment, and what had been allocated up to then; what its pools had reserved and handed out, where they are told; its resident memory, threads and CPU time, as of the sample nearest to it (measured says when: for a snapshot one is taken at once); what it had allocated on devices, and what these held in all. A snapshot of 'tidemark snapshot' is of all processes.",
     .reads = RECORDED_HEAP | RECORDED_RUN,
     .state = sizeof(struct state),
     .begin = begin,

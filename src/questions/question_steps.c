@@ -387,10 +387,10 @@ const struct question question_steps = {
     .group = QUESTION_OF_PROGRAM,
     .about =
         "A step goes from the end of the one before it to where the program says that it has ended; "
-        "the first has all that came before. Where a deep-learning program says nothing, its steps are found (found_by). Growth is judged from the end of the first step on: "
+        "the first contains everything up to its end. Where a deep-learning program says nothing, its steps are found (found_by). Growth is judged from the end of the first step on: "
         "growth_per_step is the median slope of what was held at the ends of steps. Growing: it still "
         "grows in the second half of them, at least half as fast as in the first, and gives back a "
-        "tenth at most. Grew once: it did not grow any more in the second half, as a cache that is full. Steady: what came also went. "
+        "tenth at most. Grew once: it did not grow any more in the second half, like a full cache. Steady: what came also went. "
         "Unclear: none of these, or fewer than six steps.",
     .reads = RECORDED_HEAP | RECORDED_REGIONS | RECORDED_MOMENTS,
     .state = sizeof(struct steps_state),

@@ -274,7 +274,7 @@ const struct question question_what_if = {
     .summary = "by how much the peak of tensors would fall: smaller, earlier freed, elsewhere ...",
     .group = QUESTION_OF_TENSORS,
     .about =
-        "what-if changes lives on paper and looks for the new peak, which may be at another time: tensors that are allocated at their first use, freed at their last one, or elsewhere while not in use, as accesses tell (record --accesses); without these, as phases prove it of activations, gradients and the optimizer's state; activations that are computed again instead of kept; and kinds in the types that suit them, or as --dtype says. Modules and lines have rows of their own. It is about tensors alone. Together: what to do one after the other, with --fits-in until they fit, and no more than that takes.",
+        "what-if changes lives on paper and looks for the new peak, which may be at another time: tensors that are allocated at their first use, freed at their last one, or elsewhere while not in use, as accesses tell (record --accesses); without these, as phases prove it of activations, gradients and the optimizer's state; activations that are computed again instead of kept; and kinds in the types that suit them, or as --dtype says. Modules and lines have rows of their own. It is about tensors alone. Together: which of these to do, one after the other; with --fits-in, no more of them than it takes until all tensors fit.",
     .reads = RECORDED_HEAP | RECORDED_MOMENTS,
     .of_lives = true,
     .state = sizeof(struct state),

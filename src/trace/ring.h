@@ -1,6 +1,6 @@
 /* ring - the shared memory between a recorded program and the collector. Format only, no functions.
  *
- *   file = control (1 page), slot[RING_SLOTS], ring[RING_SLOTS]      sparse: only touched pages exist
+ *   file = control (RING_PAGE_MOST), slot[RING_SLOTS], ring[RING_SLOTS]      sparse: only touched pages exist
  *
  * The collector makes the file (a memfd) and names it in the environment variable RING_ENV as
  * /proc/PID/fd/N, so that nothing is left behind when it dies and no descriptor is inherited. To a
@@ -38,7 +38,7 @@
 #define RING_GIVEN "-ring" /* after that: the socket through which the memory is given */
 #define RING_WHO                                                                                   \
     "-who" /* or: the one at which processes of other pid namespaces present themselves */
-#define RING_MAGIC 0x37474e4952454454ull /* "TDERING7" */
+#define RING_MAGIC 0x38474e4952454454ull /* "TDERING8" */
 #define RING_SLOTS 16384u
 #define RING_WORDS (1u << 17)             /* 1 MiB */
 #define RING_PIECE (RING_WORDS / 16)      /* the writer looks at `tail` once per piece */
@@ -330,13 +330,15 @@ struct ring_slot {
     uint64_t reserved[4];
 };
 
-#define RING_SLOTS_OFFSET 4096u
+#define RING_PAGE_MOST 65536u /* the largest page of a processor that is known: aarch64's */
+#define RING_SLOTS_OFFSET RING_PAGE_MOST
 #define RING_RINGS_OFFSET (RING_SLOTS_OFFSET + RING_SLOTS * sizeof(struct ring_slot))
 #define RING_FILE_BYTES (RING_RINGS_OFFSET + (uint64_t)RING_SLOTS * RING_WORDS * 8)
 
 _Static_assert(sizeof(struct ring_control) <= RING_SLOTS_OFFSET, "ring_control outgrew its page");
 _Static_assert(sizeof(struct ring_slot) == 192, "ring_slot changed size");
-_Static_assert(RING_RINGS_OFFSET % 4096 == 0, "rings are not page-aligned");
+_Static_assert(RING_RINGS_OFFSET % RING_PAGE_MOST == 0 && RING_WORDS * 8 % RING_PAGE_MOST == 0,
+               "rings are not page-aligned");
 _Static_assert(RING_KIND_END <= 32, "ring_kind outgrew its bits");
 _Static_assert(RING_RECORD_MOST >= RING_DEPTH_MOST + 8 &&
                    RING_RECORD_MOST >= RING_TEXT_MOST / 8 + 16,

@@ -90,7 +90,7 @@ def test_a_wrong_mark_fails_the_test_in_a_sentence(tested, mark):
 def test_a_limit_that_cannot_be_judged_is_no_pass(tested, tidemark, tmp_path):
     said = tested(TESTS, tool="/nonexistent/tidemark")
     assert outcomes(said)["test_holds_and_frees"] == "FAILED" and outcomes(said)["test_has_no_mark"] == "PASSED"
-    assert "is no program that can be run" in said
+    assert "is not a program that can be run" in said
     said = tested(TESTS, before=(tidemark, "record", "-q", "-o", tmp_path / "all.tide"))
     assert outcomes(said)["test_holds_and_frees"] == "FAILED"
     assert "not known where pytest itself is recorded" in said
