@@ -115,6 +115,15 @@ def test_what_goes_through_a_model_never_takes_the_place_of_what_was_told(asked)
     assert sums == {"parameters": 400000, "kv cache": 80000}
 
 
+def test_a_cache_with_which_a_model_is_called_again_is_no_input(asked):
+    """`attach` tells of whatever a model is called with."""
+    life = MODEL + "k0=other/cat/20000@21 ~k0=inputs "
+    for i in range(5):
+        life += f"h=forward/addmm/9000 k{i + 1}=other/cat/20000@21 ~k{i + 1}=inputs -k{i} -h x=other/randn/8000@22 ~x=inputs -x "
+    held = {r["kind"]: r["bytes"] for r in asked(life, "decompose", "--at", "end")["kinds"]}
+    assert held["kv cache"] == 20000 and held["inputs"] == 0
+
+
 def test_what_is_told_of_memory_that_is_gone_is_of_nothing(asked):
     assert not any(r["told"] for r in asked(MODEL + "x=other/randn/100000@11 " + "~x=kv_cache -x " + step(
         peak="!now") + step(), "decompose", "--at", "now")["kinds"])

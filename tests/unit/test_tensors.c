@@ -508,6 +508,11 @@ static void frames_of_torch_are_known(void)
     CHECK(names(found("Linear.__init__", NN "linear.py", true), OP_BUILD, "Linear"));
     CHECK(names(found("main.<locals>.Net.__init__", "/home/u/a.py", true), OP_MADE, "Net"));
     CHECK(found("Adam.step", "/x/torch/optim/adam.py", true).meaning == OP_OPTIMIZER);
+    CHECK(found("AveragedModel.__init__", "/x/torch/optim/swa_utils.py", true).meaning == OP_BUILD);
+    CHECK(found("update", "/x/torch/optim/swa_utils.py", true).meaning == OP_FRAMEWORK);
+    CHECK(
+        found("c10d::Reducer::initialize_buckets(std::vector<int>&&)", "/x/libtorch_cpu.so", false)
+            .meaning == OP_BUCKET);
     CHECK(found("train", "/home/u/a.py", true).meaning == OP_NOTHING);
     CHECK(found("at::_ops::::call(", NULL, false).meaning == OP_NOTHING);
     CHECK(found(NULL, NULL, false).meaning == OP_NOTHING);
