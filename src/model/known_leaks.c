@@ -2,9 +2,11 @@
 #include "model/known_leaks.h"
 
 #include "base/count.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "model/suppress.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MOST 1024
@@ -196,15 +198,93 @@ static void leave_out(struct known_leaks *k, const char *what, struct heap *h,
     heap_stack_at_set(h, stack, &(struct heap_amount){0});
 }
 
+/* ---- which stacks are worth a look: what frames say of them is asked once for each frame ---- */
+
+enum {
+    ANY_RULE = 1,      /* a rule for frames anywhere fits, */
+    LIBRARY_RULE = 2,  /* or one for those in libraries; */
+    PYTHON_RULE = 4,   /* one for the first file of Python; */
+    START = 8,         /* known_start may say something of who is called last */
+    ALL_LIBRARY = 16,  /* of a frame: what called it counts as well, */
+    PYTHON_FRAME = 32, /* or does not, for files */
+    ALL_RULES = ANY_RULE | LIBRARY_RULE | PYTHON_RULE
+};
+
+static bool fits(enum where where, const char *text)
+{
+    for (int i = 0; i < COUNT(rules); i++)
+        if (rules[i].where == where && suppress_matches(rules[i].pattern, text))
+            return true;
+    return false;
+}
+
+static bool may_start(const struct table_frame *f)
+{
+    return is_loader(f) || begins(base_of(f->module), "libstdc++") ||
+           begins(base_of(f->module), "libc++") || has(f->function, "eh_alloc") ||
+           has(f->file, "eh_alloc");
+}
+
+static unsigned char look_at_frame(const struct frames *f, uint64_t frame)
+{
+    struct table_frame names[FRAMES_INLINED_MOST];
+    size_t n = frames_expand(f, frame, names, FRAMES_INLINED_MOST);
+    int found = ALL_LIBRARY;
+
+    if (!n || n == FRAMES_INLINED_MOST)
+        return ALL_RULES | START | ALL_LIBRARY;
+    found |= may_start(&names[0]) ? START : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_library(&names[i]))
+            found &= ~ALL_LIBRARY;
+        found |= fits(ANYWHERE, names[i].function) ? ANY_RULE : 0;
+        found |= fits(IN_LIBRARY, names[i].function) ? LIBRARY_RULE : 0;
+        if (!(names[i].flags & TABLE_FRAME_PYTHON) || found & PYTHON_FRAME)
+            continue;
+        found |= PYTHON_FRAME | (fits(PYTHON_FILE, names[i].file) ? PYTHON_RULE : 0);
+    }
+    return (unsigned char)found;
+}
+
+/* Of a stack that ends in such a frame, by what is known of its caller's. */
+static unsigned char add_caller(unsigned char frame, unsigned char caller)
+{
+    int found = frame & (ALL_RULES | START);
+
+    found |= caller & ANY_RULE;
+    found |= frame & ALL_LIBRARY ? caller & LIBRARY_RULE : 0;
+    found |= frame & PYTHON_FRAME ? 0 : caller & PYTHON_RULE;
+    return (unsigned char)found;
+}
+
+/* By stack: 0 where it can be no known leak. A parent comes before its children. */
+static unsigned char *look_at_stacks(const struct frames *f)
+{
+    unsigned char *stacks = memory_zeroed(f->stack_count + 1);
+    unsigned char *frames = memory_zeroed(f->frame_count + 1);
+
+    for (size_t i = 0; i <= f->frame_count; i++)
+        frames[i] = look_at_frame(f, i);
+    for (size_t i = 1; i <= f->stack_count; i++) {
+        uint64_t frame = f->stacks[i].frame;
+
+        stacks[i] = add_caller(frames[frame <= f->frame_count ? frame : 0],
+                               stacks[f->stacks[i].parent]);
+    }
+    free(frames);
+    return stacks;
+}
+
 void known_leaks_apply(struct known_leaks *k, struct heap *h)
 {
+    unsigned char *may = look_at_stacks(h->frames);
     struct arena scratch = {0};
 
     for (size_t i = 0; i < h->stack_count; i++) {
         struct heap_stack *stack = &h->stacks[i];
         const char *what = NULL;
 
-        if (stack->at.bytes)
+        if (stack->at.bytes && stack->number <= h->frames->stack_count && may[stack->number])
             what = known_leak(frames_stack(h->frames, &scratch, stack->number));
         if (what)
             leave_out(k, what, h, stack);
@@ -212,6 +292,7 @@ void known_leaks_apply(struct known_leaks *k, struct heap *h)
             arena_free(&scratch);
     }
     arena_free(&scratch);
+    free(may);
     if (k->count)
         heap_at_forget(h);
 }
