@@ -2,6 +2,7 @@
 #include "collect/notes.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "collect/op_records.h"
 #include "collect/put.h"
@@ -96,9 +97,25 @@ static uint64_t whole(double number)
     return number < 0x1p63 ? (uint64_t)number : UINT64_MAX;
 }
 
+#define CHANCES 512u /* that are at hand: programs ask for few sizes, and the mean rarely moves */
+
+/* The chance that a block of so many bytes is sampled. */
 static double chance_of(uint64_t bytes, uint64_t mean)
 {
-    return mean ? -expm1(-((double)bytes + 1) / (double)mean) : 1;
+    static struct {
+        uint64_t bytes, mean;
+        double chance;
+    } near[CHANCES];
+    size_t at = (size_t)(hash_mix(mean, bytes) % CHANCES);
+
+    if (!mean)
+        return 1;
+    if (near[at].bytes != bytes || near[at].mean != mean) {
+        near[at].bytes = bytes;
+        near[at].mean = mean;
+        near[at].chance = -expm1(-((double)bytes + 1) / (double)mean);
+    }
+    return near[at].chance;
 }
 
 /* How many such blocks a sampled one stands for, in thousandths; 0: itself, as all of its size are told. */

@@ -114,8 +114,7 @@ static bool range_at(struct index *x, uint32_t i, struct index_range *r)
     return sealed_read(&x->pages, at_ranges(x) + (uint64_t)i * sizeof(*r), r, sizeof(*r));
 }
 
-/* The node of an address; INDEX_UNKNOWN where that cannot be said. */
-static uint32_t node_of(struct index *x, uint64_t address)
+uint32_t index_node(struct index *x, uint64_t address)
 {
     uint32_t low = 0, high = x->head.ranges;
     struct index_range r = {0, INDEX_NOTHING};
@@ -135,11 +134,6 @@ static uint32_t node_of(struct index *x, uint64_t address)
     if (low == 0)
         return INDEX_NOTHING;
     return range_at(x, low - 1, &r) ? r.node : INDEX_UNKNOWN;
-}
-
-bool index_knows(struct index *x, uint64_t address)
-{
-    return node_of(x, address) != INDEX_UNKNOWN;
 }
 
 size_t index_known(struct index *x, uint64_t *out, size_t room)
@@ -166,10 +160,9 @@ static bool keep_text(struct index *x, struct strings *s, uint32_t string, const
     return true;
 }
 
-int index_names(struct index *x, struct strings *s, uint64_t address, struct resolved_name *out,
+int index_names(struct index *x, struct strings *s, uint32_t at, struct resolved_name *out,
                 int most)
 {
-    uint32_t at = node_of(x, address);
     int count = 0;
 
     if (at == INDEX_UNKNOWN)

@@ -68,14 +68,14 @@ void index_close(struct index *x);
  */
 bool index_holds(struct index *x, bool settled);
 
-/* Whether somebody has looked at this address. */
-bool index_knows(struct index *x, uint64_t address);
+/* The node of an address; INDEX_UNKNOWN where nobody has looked. */
+uint32_t index_node(struct index *x, uint64_t address);
 
 /* Where each range begins that somebody has looked at, at most `room` of them. Returns how many. */
 size_t index_known(struct index *x, uint64_t *out, size_t room);
 
-/* As resolver_address; -1 when it is not known. */
-int index_names(struct index *x, struct strings *s, uint64_t address, struct resolved_name *out,
+/* As resolver_address, of a node; -1 when it is not known. */
+int index_names(struct index *x, struct strings *s, uint32_t node, struct resolved_name *out,
                 int most);
 const char *index_problem(struct index *x, struct strings *s);
 

@@ -27,6 +27,8 @@ struct resolver {
     struct index known;   /* of the module that was asked about last */
     const char *known_of; /* its path; NULL: there is none */
     void *bytes;          /* that it consists of, where it is new */
+    uint32_t *nodes;      /* of its addresses that are asked about now */
+    size_t node_room;
 };
 
 /* What is asked about. */
@@ -71,6 +73,7 @@ void resolver_free(struct resolver *r)
     intmap_free(&r->failed);
     strings_free(&r->strings);
     free(r->helper.message);
+    free(r->nodes);
     free(r);
 }
 
@@ -270,7 +273,8 @@ static bool find_known(struct resolver *r, const struct subject *m, const uint64
 {
     before->found = cache_find(&r->known, m->path, m->id, r->maker);
     for (size_t i = 0; before->found && i < count; i++) {
-        if (!index_knows(&r->known, addresses[i])) {
+        r->nodes[i] = index_node(&r->known, addresses[i]);
+        if (r->nodes[i] == INDEX_UNKNOWN) {
             note_before(r, before);
             index_close(&r->known);
             return false;
@@ -279,7 +283,7 @@ static bool find_known(struct resolver *r, const struct subject *m, const uint64
     return before->found;
 }
 
-/* Whether `known` answers for this module. */
+/* Whether `known` answers for this module: then `nodes` are those of the addresses. */
 static bool know(struct resolver *r, const struct subject *m, const uint64_t *addresses,
                  size_t count)
 {
@@ -289,8 +293,13 @@ static bool know(struct resolver *r, const struct subject *m, const uint64_t *ad
     forget(r);
     if (!r->maker || !m->path || !m->path[0])
         return false;
-    known = find_known(r, m, addresses, count, &before) ||
-            make_known(r, m, addresses, count, &before);
+    memory_fit(r->nodes, r->node_room, count);
+    known = find_known(r, m, addresses, count, &before);
+    if (!known && make_known(r, m, addresses, count, &before)) {
+        known = true;
+        for (size_t i = 0; i < count; i++)
+            r->nodes[i] = index_node(&r->known, addresses[i]);
+    }
     free(before.known);
     if (!known)
         return forget(r), false;
@@ -308,15 +317,16 @@ void resolver_addresses(struct resolver *r, const char *module_path, const char 
 {
     struct subject m = {module_path, build_id_hex};
     struct resolved_name names[WIRE_NAMES_MOST];
+    int read = -1;
 
     if (know(r, &m, addresses, count)) {
         for (size_t i = 0; i < count; i++) {
-            int found = index_names(&r->known, &r->strings, addresses[i], names, WIRE_NAMES_MOST);
-
-            if (found < 0) /* the disk has failed meanwhile */
-                found = resolver_address(r, module_path, build_id_hex, addresses[i], names,
-                                         WIRE_NAMES_MOST);
-            each(to, i, names, found);
+            if (read < 0 || r->nodes[i] != r->nodes[i - 1]) /* neighbours are often of one line */
+                read = index_names(&r->known, &r->strings, r->nodes[i], names, WIRE_NAMES_MOST);
+            each(to, i, names,
+                 read >= 0 ? read /* else the disk has failed meanwhile */
+                           : resolver_address(r, module_path, build_id_hex, addresses[i], names,
+                                              WIRE_NAMES_MOST));
         }
         return;
     }

@@ -223,22 +223,29 @@ static void take_sample(struct watcher *w)
 /* What can wait until the command has shown that it lives for more than a moment. */
 static void settle_in(struct watcher *w)
 {
-    int ours[2] = {getpid(), w->root};
-
     w->settled = true;
     limits_raise();
     gauged_begin(&w->gauged);
     w->oom_before = machine_oom_kills(&w->machine);
-    group_open(&w->group, ours);
+}
+
+static void read_once(struct watcher *w)
+{
+    int ours[2] = {getpid(), w->root};
+
+    if (!w->grouped)
+        group_open(&w->group, ours);
+    w->grouped = true;
+    take_sample(w);
+    w->tick_ns = watcher_mono() - w->last_ns;
+    w->spent_ns += w->tick_ns;
 }
 
 void tick(struct watcher *w)
 {
     if (!w->settled)
         settle_in(w);
-    take_sample(w);
-    w->tick_ns = watcher_mono() - w->last_ns;
-    w->spent_ns += w->tick_ns;
+    read_once(w);
 }
 
 void tick_at_ending(struct watcher *w)
@@ -246,5 +253,5 @@ void tick_at_ending(struct watcher *w)
     uint64_t share = w->traced ? STOP_SHARE : EVENT_SHARE;
 
     if (!w->done && watcher_mono() - w->last_ns > w->tick_ns * share)
-        tick(w);
+        read_once(w); /* to look for devices now would be for nothing if this was the command */
 }

@@ -33,7 +33,7 @@ struct watcher {
     int control; /* the same, for those who tell us what to do; -1: none */
     int root;    /* pid of the command; 0: we watch others' processes */
     int status;  /* wait status of the root */
-    bool settled, done, above, stopping;
+    bool settled, grouped, done, above, stopping;
     bool ignored_children; /* SIGCHLD was ignored when we began */
     sigset_t mask;         /* and these were blocked */
     int passed_on;         /* the last signal that we handed to the command */

@@ -35,9 +35,10 @@ static void look(struct index *x)
     index_holds(x, true);
     index_problem(x, &strings);
     for (uint64_t at = x->head.base - 64, i = 0; i < 512; i++, at += i) {
-        int count = index_names(x, &strings, at, out, MOST);
+        uint32_t node = index_node(x, at);
+        int count = index_names(x, &strings, node, out, MOST);
 
-        demand(count >= -1 && count <= MOST && (count < 0 || index_knows(x, at)));
+        demand(count >= -1 && count <= MOST && (count < 0 || node != INDEX_UNKNOWN));
     }
     index_close(x);
     strings_free(&strings);

@@ -46,7 +46,7 @@ static void index_all(struct namer *n, const char *path, uint64_t entry)
     sealed_of_memory(&bytes, made.bytes, made.size);
     if (index_open(&x, &bytes, path, NULL, 1)) {
         for (uint64_t at = entry - 128; at != entry + 256; at += 4) /* -1: the helper is asked */
-            demand(index_names(&x, &strings, at, out, MOST) <= MOST);
+            demand(index_names(&x, &strings, index_node(&x, at), out, MOST) <= MOST);
         index_close(&x);
     }
     strings_free(&strings);
