@@ -208,6 +208,8 @@ struct heap_amount heap_execed_sum(const struct heap *h);
  */
 void heap_want_levels(struct heap *h);
 uint64_t heap_level(struct heap *h, uint64_t bytes);
+/* The same of HEAP_AT_TIME, whose parts are lowered with the sum. */
+void heap_want_bounded(struct heap *h);
 
 /* The live heap of all processes: its largest in (from_ns, to_ns]; false: not known. */
 bool heap_live_between(const struct heap *h, uint64_t from_ns, uint64_t to_ns, uint64_t *bytes);

@@ -14,8 +14,6 @@ static bool takes_cut(const struct heap *h, enum heap_moment moment)
 
 void heap_want(struct heap *h, enum heap_moment moment, uint64_t time_ns)
 {
-    if (moment == HEAP_AT_TIME)
-        heap_want_levels(h);
     if (takes_cut(h, moment) && !heap_cut_find(h, moment, time_ns))
         heap_cut_add(h, moment, time_ns);
 }
@@ -94,6 +92,12 @@ void heap_want_levels(struct heap *h)
         heap_want(h, HEAP_AT_PEAK, 0);
 }
 
+void heap_want_bounded(struct heap *h)
+{
+    heap_want_levels(h);
+    h->pass->bounded = true;
+}
+
 uint64_t heap_level(struct heap *h, uint64_t bytes)
 {
     uint64_t most = bound_of(h);
@@ -106,7 +110,7 @@ static uint64_t most_at(struct heap *h, enum heap_moment moment)
 {
     if (moment == HEAP_AT_PEAK)
         return h->pass->peak_most;
-    return moment == HEAP_AT_TIME ? bound_of(h) : 0;
+    return moment == HEAP_AT_TIME && h->pass->bounded ? bound_of(h) : 0;
 }
 
 /* `at` within what is known otherwise: `most`, where it is any, and no less than any process held. */

@@ -140,6 +140,7 @@ struct heap_pass {
     enum heap_moment at; /* what `at` holds */
     uint64_t at_ns;
     bool at_known;
+    bool bounded; /* what lives at a time is no more than the peak */
     struct heap_amount at_sum;
     uint32_t *stack_places; /* by number, up to frames->stack_count: 1 + place in heap.stacks */
     size_t stack_room, spread_room, unreached_room;

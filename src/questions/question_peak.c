@@ -45,6 +45,7 @@ static void add_facts(struct answer *a, struct table *facts, const struct heap *
 static void again(struct asked *q)
 {
     heap_want_asked(&q->recorded->heap, HEAP_AT_PEAK);
+    heap_want_bounded(&q->recorded->heap);
 }
 
 static int run(struct asked *q, struct err *err)

@@ -175,6 +175,7 @@ static void grow(struct tree *t, struct heap *h)
 static void again(struct asked *q)
 {
     heap_want_asked(&q->recorded->heap, HEAP_AT_PEAK);
+    heap_want_bounded(&q->recorded->heap);
 }
 
 static int run(struct asked *q, struct err *err)
