@@ -56,8 +56,9 @@ static inline const struct tidemark_api *tidemark_recorder(void)
     return found;
 }
 
-/* Which rank of a distributed program this process is, from 0, and of how many (0: not known). What launchers put into
- * the environment (RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID ...) is known without it.
+/* Which rank of a distributed program this process is, from 0, and of how many (0: not known). What
+ * launchers put into the environment (RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID ...) is known
+ * without it.
  */
 static inline void tidemark_rank(uint64_t rank, uint64_t world)
 {
@@ -166,10 +167,10 @@ static inline void tidemark_resume(void)
         api->resume();
 }
 
-/* A window begins: from here on blocks are recorded with their stacks; and outside of it by address and
- * size alone, which is cheap, so that what lives and what dies is known all the same. Processes that never call
- * these follow the one that did last. `tidemark record --deferred` begins outside, and `--steps 5-20` opens
- * windows by the steps that are told. A start also ends a pause.
+/* A window begins: from here on blocks are recorded with their stacks; and outside of it by address
+ * and size alone, which is cheap, so that what lives and what dies is known all the same. Processes
+ * that never call these follow the one that did last. `tidemark record --deferred` begins outside,
+ * and `--steps 5-20` opens windows by the steps that are told. A start also ends a pause.
  */
 static inline void tidemark_start(void)
 {
@@ -196,9 +197,9 @@ static inline void tidemark_snapshot(const char *name)
         api->snapshot(name);
 }
 
-/* What a block is for that is alive: "kv cache", "parameters", or any words of your own; and which one it
- * is, as "encoder.3", or NULL. `block` is where it begins. It holds for the block's whole life, and
- * comes before what `tidemark report FILE decompose` would read from stacks.
+/* What a block is for that is alive: "kv cache", "parameters", or any words of your own; and which
+ * one it is, as "encoder.3", or NULL. `block` is where it begins. It holds for the block's whole
+ * life, and comes before what `tidemark report FILE decompose` would read from stacks.
  */
 static inline void tidemark_describe(const void *block, const char *what, const char *name)
 {
@@ -208,12 +209,14 @@ static inline void tidemark_describe(const void *block, const char *what, const 
         api->describe(block, what, name);
 }
 
-/* Somebody reads or writes memory: an operator or a kernel, `by` its name (NULL: the innermost span of
- * this thread). Where a span of that name is open in this thread, the memory is needed from its beginning
- * to its end; else at this moment. A program that tells one access to a block tells all of them.
+/* Somebody reads or writes memory: an operator or a kernel, `by` its name (NULL: the innermost span
+ * of this thread). Where a span of that name is open in this thread, the memory is needed from its
+ * beginning to its end; else at this moment. A program that tells one access to a block tells all
+ * of them.
  *
- * Of tensors, TIDEMARK_ACCESS_ALL (with no block) says that every access is told from here on, so that one
- * without any is not used; TIDEMARK_ACCESS_SOME ends that. `tidemark report FILE inefficient` asks for them.
+ * Of tensors, TIDEMARK_ACCESS_ALL (with no block) says that every access is told from here on, so
+ * that one without any is not used; TIDEMARK_ACCESS_SOME ends that. `tidemark report FILE
+ * inefficient` asks for them.
  */
 enum tidemark_access_kind {
     TIDEMARK_READ = 1,
@@ -231,19 +234,22 @@ static inline void tidemark_access(const void *block, size_t bytes, unsigned int
         api->access(block, bytes, kind, by);
 }
 
-/* Watch memory: `tidemark report FILE watch` tells who has written to it, the first time and every time:
- * the function, the line and the byte. Pages that lie wholly in it are kept from being written to, and a
- * write is met by a fault, which the program does not see; a page stays open for a moment after that, so that
- * of many writes to one page not all are told. Besides, all of it is looked at where spans begin and end, at
- * steps and marks of any thread, and it is told between which of them it has changed; this is all for memory
- * that has no whole page, on stacks, and where the report says why.
+/* Watch memory: `tidemark report FILE watch` tells who has written to it, the first time and every
+ * time: the function, the line and the byte. Pages that lie wholly in it are kept from being
+ * written to, and a write is met by a fault, which the program does not see; a page stays open for
+ * a moment after that, so that of many writes to one page not all are told. Besides, all of it is
+ * looked at where spans begin and end, at steps and marks of any thread, and it is told between
+ * which of them it has changed; this is all for memory that has no whole page, on stacks, and where
+ * the report says why.
  *
- * At most 64 blocks; what is watched twice from one address begins anew. End it before the memory is used for
- * something else: free, realloc, munmap and mremap end it as well. A forked child watches nothing.
+ * At most 64 blocks; what is watched twice from one address begins anew. End it before the memory
+ * is used for something else: free, realloc, munmap and mremap end it as well. A forked child
+ * watches nothing.
  *
- * The kernel cannot write into such a page. Calls of libc that let it (read, recv, fread, ioctl ...) and
- * syscall() are known, and the page is open for them; a program that makes them by instructions of its own, or
- * has asked dlsym for them before the first watch, shall ask for TIDEMARK_WATCH_LOOKS, as they fail else.
+ * The kernel cannot write into such a page. Calls of libc that let it (read, recv, fread, ioctl
+ * ...) and syscall() are known, and the page is open for them; a program that makes them by
+ * instructions of its own, or has asked dlsym for them before the first watch, shall ask for
+ * TIDEMARK_WATCH_LOOKS, as they fail else.
  */
 enum tidemark_watch_how {
     TIDEMARK_WATCH_LOOKS = 1, /* only look at it: nothing is kept from being written to */
@@ -269,11 +275,12 @@ static inline void tidemark_watch_how(const void *block, size_t bytes, const cha
         api->watch(block, bytes, name); /* which looks */
 }
 
-/* Watch the content of a cl_mem, a buffer or a part of one: `tidemark report FILE watch` tells which kernel or command has
- * changed it, the first time and every time. After each that may write to it, and before the first, its content is read back by
- * a command that is put behind it into the same queue; nobody waits for that, and only a hash is kept. `tidemark record
- * --accesses` (or --launches) is needed, as kernels are not known by their arguments else. At most 16; tidemark_unwatch
- * ends it, and so does its release.
+/* Watch the content of a cl_mem, a buffer or a part of one: `tidemark report FILE watch` tells
+ * which kernel or command has changed it, the first time and every time. After each that may write
+ * to it, and before the first, its content is read back by a command that is put behind it into the
+ * same queue; nobody waits for that, and only a hash is kept. `tidemark record
+ * --accesses` (or --launches) is needed, as kernels are not known by their arguments else. At most
+ * 16; tidemark_unwatch ends it, and so does its release.
  */
 static inline void tidemark_watch_opencl(const void *buffer, const char *name)
 {

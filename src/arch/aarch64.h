@@ -1,5 +1,5 @@
-/* aarch64 - see arch.h. Enough to keep the rest of the tree honest: it compiles, and `run` needs no more
- * than this. A recording needs what is missing: frames whose return address is in a register.
+/* aarch64 - see arch.h. Enough to keep the rest of the tree honest: it compiles, and `run` needs no
+ * more than this. A recording needs what is missing: frames whose return address is in a register.
  */
 #ifndef ARCH_AARCH64_H
 #define ARCH_AARCH64_H

@@ -1,9 +1,9 @@
-/* arch - the processor, behind one door: what the rest of the tree asks of it, and the only place that
- * names a register, an instruction, a relocation or a symbol version. Each processor is a header of
- * what must be inlined and a .c file; this one lists what both must give.
+/* arch - the processor, behind one door: what the rest of the tree asks of it, and the only place
+ * that names a register, an instruction, a relocation or a symbol version. Each processor is a
+ * header of what must be inlined and a .c file; this one lists what both must give.
  *
- * Everything here stands on libc alone and allocates nothing: it runs inside somebody's program. What
- * enters other processes is apart, in stopped.h.
+ * Everything here stands on libc alone and allocates nothing: it runs inside somebody's program.
+ * What enters other processes is apart, in stopped.h.
  *
  * Calls
  *   ARCH_CALLER()              who called the function that asks: pc, sp and fp after its return
@@ -64,8 +64,8 @@ bool arch_step(ucontext_t *at, bool on);
 /* Is the instruction here a system call? ARCH_SYSTEM_CALL_BYTES are read. */
 bool arch_is_system_call(const void *code);
 
-/* Is there a system call in this code that may start a program: with the number of execve or execveat, or with
- * one that is not known there?
+/* Is there a system call in this code that may start a program: with the number of execve or
+ * execveat, or with one that is not known there?
  */
 bool arch_may_exec(const unsigned char *code, size_t bytes);
 

@@ -26,8 +26,8 @@ __attribute__((no_sanitize("thread", "address"))) static inline long arch_system
     return result;
 }
 
-/* Define syscall(): to one of the first three with the number of seccomp(2), execve(2) or execveat(2), else
- * to where the pointer `others` leads; all registers are as the caller left them.
+/* Define syscall(): to one of the first three with the number of seccomp(2), execve(2) or
+ * execveat(2), else to where the pointer `others` leads; all registers are as the caller left them.
  */
 _Static_assert(SYS_seccomp == 317 && SYS_execve == 59 && SYS_execveat == 322, "the numbers below");
 #define ARCH_DIVERT_SYSCALL(seccomp, exec, execat, others)                                         \

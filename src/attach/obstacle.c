@@ -1,6 +1,6 @@
-/* obstacle - see obstacle.h. A program is judged by its file, as the kernel would take it: the file that
- * runs, the one that a name is found at, or the interpreter of a script; then by the loader and the root
- * folder that it will see.
+/* obstacle - see obstacle.h. A program is judged by its file, as the kernel would take it: the file
+ * that runs, the one that a name is found at, or the interpreter of a script; then by the loader
+ * and the root folder that it will see.
  */
 #include "attach/obstacle.h"
 
@@ -93,8 +93,8 @@ static bool has_old_libc(int program, const char *root)
     return old;
 }
 
-/* Builds run a few programs again and again, and each takes some forty reads: those that were read last are
- * remembered, while their files are what they were.
+/* Builds run a few programs again and again, and each takes some forty reads: those that were read
+ * last are remembered, while their files are what they were.
  */
 struct known {
     dev_t device;

@@ -11,9 +11,10 @@
  */
 int descriptor_keep(int fd);
 
-/* Close a file of a thread of another process, but not yet: only after some more of them. As long as it
- * is open, the thread that ends has nothing to tidy up of it; else, who waits for its process at that
- * moment would turn in circles in the kernel until it is done, for many ms where the machine is busy.
+/* Close a file of a thread of another process, but not yet: only after some more of them. As long
+ * as it is open, the thread that ends has nothing to tidy up of it; else, who waits for its process
+ * at that moment would turn in circles in the kernel until it is done, for many ms where the
+ * machine is busy.
  */
 void descriptor_close_late(int fd);
 

@@ -6,8 +6,8 @@
 
 #define DOTTED_MOST 32 /* patterns of a list */
 
-/* Which patterns of a list the name fits, as it is or without its first word: a bit for each, the first is 1. `*` and `?`
- * stand for what they do in file names.
+/* Which patterns of a list the name fits, as it is or without its first word: a bit for each, the
+ * first is 1. `*` and `?` stand for what they do in file names.
  */
 uint32_t dotted_fits(const char *patterns, const char *name);
 

@@ -8,8 +8,9 @@
 
 enum redact {
     REDACT_NOTHING,
-    REDACT_KNOWN, /* values of options and variables that are called as secrets are, passwords in URLs */
-    REDACT_ALL, /* every argument */
+    REDACT_KNOWN, /* values of options and variables that are called as secrets are, passwords in
+                     URLs */
+    REDACT_ALL,   /* every argument */
 };
 
 /* For a row of options "[all]": to an enum redact. */

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define SAMEFILE_SETTLED_NS 100000000u /* many times a tick of the clock that files are dated by */
+/* many times a tick of the clock that files are dated by */
+#define SAMEFILE_SETTLED_NS 100000000u
 #define SAMEFILE_COARSE_NS 3000000000u /* where files are dated by seconds, or every other one */
 
 struct samefile { /* all 0: it is not there */

@@ -1,5 +1,5 @@
-/* spawn - start a helper process: it hears us through a socket that is its standard input, and its words
- * go nowhere.
+/* spawn - start a helper process: it hears us through a socket that is its standard input, and its
+ * words go nowhere.
  */
 #ifndef BASE_SPAWN_H
 #define BASE_SPAWN_H

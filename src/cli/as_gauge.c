@@ -1,5 +1,5 @@
-/* as_gauge - the tool under the name tidemark-devices: it reads devices that the kernel's files tell of, for another
- * process of the tool, which must not wait for them.
+/* as_gauge - the tool under the name tidemark-devices: it reads devices that the kernel's files
+ * tell of, for another process of the tool, which must not wait for them.
  */
 #include "cli/command.h"
 #include "gauges/gauge.h"

@@ -1,5 +1,5 @@
-/* as_mem_scan - the tool under the name mem-scan: its options, units, report and exit codes. Unlike there, options after
- * the command's first word are the command's.
+/* as_mem_scan - the tool under the name mem-scan: its options, units, report and exit codes. Unlike
+ * there, options after the command's first word are the command's.
  */
 #include "cli/command.h"
 #include "cli/script.h"

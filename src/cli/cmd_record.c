@@ -59,8 +59,8 @@ static const struct option options[] = {
 #define ITT_LISTENER "INTEL_LIBITTNOTIFY64"
 #define OPENCL_VENDORS "/etc/OpenCL/vendors" /* is there where OpenCL is installed */
 
-/* Programs that annotate themselves load whoever listens, by these names, unless another tool is named; so does the loader of
- * OpenCL.
+/* Programs that annotate themselves load whoever listens, by these names, unless another tool is
+ * named; so does the loader of OpenCL.
  */
 static void set_injection(const char *library)
 {

@@ -1,4 +1,5 @@
-/* dtypes - the option --dtype: tensors of a kind in another type, as KIND=PERCENT of their bytes. */
+/* dtypes - the option --dtype: tensors of a kind in another type, as KIND=PERCENT of their bytes.
+ */
 #ifndef CLI_DTYPES_H
 #define CLI_DTYPES_H
 

@@ -1,4 +1,5 @@
-/* fail_if - a condition on what a comparison found, for CI: 'peak>+5%', 'leaked>+1M', 'allocated>10G'. */
+/* fail_if - a condition on what a comparison found, for CI: 'peak>+5%', 'leaked>+1M',
+ * 'allocated>10G'. */
 #ifndef CLI_FAIL_IF_H
 #define CLI_FAIL_IF_H
 
@@ -20,8 +21,8 @@ struct fail_if {
 /* For a table of options. */
 int fail_if_parse(const char *text, void *fail_if, struct err *err);
 
-/* Say which conditions hold, on standard error; how many it are, or -1 with *err: one names nothing that the
- * answer's totals have.
+/* Say which conditions hold, on standard error; how many it are, or -1 with *err: one names nothing
+ * that the answer's totals have.
  */
 int fail_if_check(const struct fail_if *f, const struct answer *a, struct err *err);
 

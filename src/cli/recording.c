@@ -153,8 +153,8 @@ static void say_looked(void *context, int pid, uint64_t stood_ns, const char *wh
                 text_duration(time, stood_ns));
 }
 
-/* From 5.9 on, a timer on a CPU clock is looked at when a thread returns from the kernel. Before that,
- * its signal comes into the midst of waits, reads and writes, and ends them.
+/* From 5.9 on, a timer on a CPU clock is looked at when a thread returns from the kernel. Before
+ * that, its signal comes into the midst of waits, reads and writes, and ends them.
  */
 static bool samples_end_calls(void)
 {

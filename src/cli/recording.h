@@ -1,4 +1,5 @@
-/* recording - what `record` and `attach` share: their options, the library, the trace that is written. */
+/* recording - what `record` and `attach` share: their options, the library, the trace that is
+ * written. */
 #ifndef CLI_RECORDING_H
 #define CLI_RECORDING_H
 
@@ -14,9 +15,9 @@
 #include <limits.h>
 
 struct recording_exact {
-    bool all; /* every block */
-    uint64_t
-        from_bytes; /* every block of so many bytes and more, the others sampled; 0: not asked for */
+    bool all;            /* every block */
+    uint64_t from_bytes; /* every block of so many bytes and more, the others sampled; 0: not asked
+                            for */
 };
 
 struct recording {
@@ -132,12 +133,13 @@ struct recorded {
 int recording_open(const struct recording *r, struct arena *a, const char *plain,
                    struct recorded *to, struct watch_options *w, struct err *err);
 
-/* Say in the trace that CPU time is sampled: recording_open does, but where `w->on_confined` may yet say
- * that it cannot be.
+/* Say in the trace that CPU time is sampled: recording_open does, but where `w->on_confined` may
+ * yet say that it cannot be.
  */
 void recording_samples_cpu(struct trace_store *store);
 
-/* After the watch, which has failed or not: names, the end of the trace. A trace of nothing goes. */
+/* After the watch, which has failed or not: names, the end of the trace. A trace of nothing goes.
+ */
 int recording_close(const struct recording *r, struct recorded *to, const struct watch_options *w,
                     int failed, struct err *err);
 

@@ -1,4 +1,5 @@
-/* windows - which steps are recorded with stacks: --steps and --deferred of `record` and `attach`. */
+/* windows - which steps are recorded with stacks: --steps and --deferred of `record` and `attach`.
+ */
 #ifndef CLI_WINDOWS_H
 #define CLI_WINDOWS_H
 

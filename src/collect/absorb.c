@@ -1,13 +1,13 @@
 /* absorb - see absorb.h: allocations and frees. The rarer records are in notes.c.
  *
  * A FREE is recorded before and an ALLOC after the real call, so on one address they alternate in
- * truth. The rings of a process are read tick by tick, but within a tick one after the other, so two
- * threads' records of it may come in the wrong order. Therefore, in a program with threads, a FREE of
- * a block that is not the thread's own waits for the end of the tick, when every ALLOC before it was
- * seen. And an ALLOC that meets a living block ends that one: its FREE is owed, and is among those
- * that wait; if it is not, the two came in the other order, and the block that was ended lives. So
- * every block is counted once and freed once; what remains open is which of two blocks came first
- * that shared an address within a tick.
+ * truth. The rings of a process are read tick by tick, but within a tick one after the other, so
+ * two threads' records of it may come in the wrong order. Therefore, in a program with threads, a
+ * FREE of a block that is not the thread's own waits for the end of the tick, when every ALLOC
+ * before it was seen. And an ALLOC that meets a living block ends that one: its FREE is owed, and
+ * is among those that wait; if it is not, the two came in the other order, and the block that was
+ * ended lives. So every block is counted once and freed once; what remains open is which of two
+ * blocks came first that shared an address within a tick.
  */
 #include "collect/absorb.h"
 
@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept of one process at most, so that none can take all memory: far more than programs have. */
+/* What is kept of one process at most, so that none can take all memory: far more than programs
+ * have. */
 #define BLOCKS_BYTES_MOST (16ull << 30)
 #define INFOS_MOST (1u << 25)
 #define CONTEXT_INFOS_MOST                                                                         \
@@ -38,7 +39,8 @@
 #define FREES_AHEAD 16
 #define WORDS_AHEAD 48 /* of the ring, which is in the other CPU's cache */
 
-/* On the way of every event: the compiler would not inline it, as it is called elsewhere as well. */
+/* On the way of every event: the compiler would not inline it, as it is called elsewhere as well.
+ */
 #define HOT inline __attribute__((always_inline))
 
 static __attribute__((noinline)) struct batch *open_batch(struct absorb *a, struct absorb_ring *r)
@@ -294,8 +296,8 @@ static bool is_beyond(const struct absorb *a, const struct absorb_process *p)
            p->spaces.places.used > SPACE_HANDLES_MOST;
 }
 
-/* Any record but the two frequent ones, where the ring has `left` words to its end; how many words it
- * has, 0 when it is none that we know.
+/* Any record but the two frequent ones, where the ring has `left` words to its end; how many words
+ * it has, 0 when it is none that we know.
  */
 static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_ring *r,
                                                const uint64_t *w, uint64_t first, uint64_t left)
@@ -319,9 +321,9 @@ static __attribute__((noinline)) uint64_t take(struct absorb *a, struct absorb_r
     }
 }
 
-/* Fetch what a coming FREE will ask for: it may be of any block, while an ALLOC is most often next to
- * the last one, or where something was just freed. The word may be from the middle of a record, or a
- * writer may be changing it: that race can only make the guess useless.
+/* Fetch what a coming FREE will ask for: it may be of any block, while an ALLOC is most often next
+ * to the last one, or where something was just freed. The word may be from the middle of a record,
+ * or a writer may be changing it: that race can only make the guess useless.
  */
 __attribute__((no_sanitize("thread"))) static inline void look_ahead(struct absorb_ring *r,
                                                                      uint64_t at)

@@ -67,8 +67,8 @@ struct absorb_process {
         uint64_t time_ns, stack, data;     /* where its stack stands; its thread pointer */
         const struct collect_still *still; /* of one that stands still: that of all threads */
     } reach;
-    uint8_t ranked
-        [RING_RANK_KINDS]; /* by which of RING_RANKS its rank is known, from 1; 0: it is not */
+    uint8_t ranked[RING_RANK_KINDS]; /* by which of RING_RANKS its rank is known, from 1; 0: it is
+                                        not */
     bool threaded;       /* more than one ring: records of a tick may be seen in the wrong order */
     bool beyond;         /* it has told more than is kept of one: the rest is not read */
     uint64_t text_bytes; /* of strings that nobody had told before */
@@ -115,8 +115,8 @@ const char *absorb_name(const char *text, size_t bytes);
 /* The number of a text that the process has told; 0: none. */
 uint64_t absorb_string(struct absorb *a, struct absorb_process *p, const char *text, size_t bytes);
 
-/* What several threads do to one address is told apart by more than its tick: the program's clock, where
- * it can be believed.
+/* What several threads do to one address is told apart by more than its tick: the program's clock,
+ * where it can be believed.
  */
 uint64_t absorb_time(const struct absorb *a, const struct absorb_ring *r, uint64_t told);
 

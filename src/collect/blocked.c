@@ -54,8 +54,8 @@ static int open_of(const struct absorb_ring *r, const char *what)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Files stay open for as long as the thread is looked at, and longer: that is cheaper for us, and for
- * who waits for the process (descriptor_close_late).
+/* Files stay open for as long as the thread is looked at, and longer: that is cheaper for us, and
+ * for who waits for the process (descriptor_close_late).
  */
 static bool read_of(const struct absorb_ring *r, int kept, const char *what, char *text,
                     size_t room)
@@ -138,7 +138,8 @@ static void add(struct absorb *a, const struct absorb_ring *r, struct told *t, s
     t->last_ns = now;
 }
 
-/* Who runs for long tells of what it waited for before, while others may still be compared with it. */
+/* Who runs for long tells of what it waited for before, while others may still be compared with it.
+ */
 static void tell_old(struct absorb *a, const struct absorb_ring *r, struct told *t, uint64_t now)
 {
     if (t->ns && now - t->last_ns > OVER_NS)
@@ -195,8 +196,8 @@ static uint64_t at_most(uint64_t ns, uint64_t limit)
     return ns < limit ? ns : limit;
 }
 
-/* The scheduler accounts for a stay in its queue when it ends, and for running at every tick: what is
- * accounted now beyond the time since the last look was taken for blocked before. */
+/* The scheduler accounts for a stay in its queue when it ends, and for running at every tick: what
+ * is accounted now beyond the time since the last look was taken for blocked before. */
 static void take_back(struct blocked_thread *w, uint64_t ns)
 {
     uint64_t unplaced = at_most(ns, w->unplaced_ns);
@@ -221,7 +222,8 @@ static uint64_t blocked_for(struct blocked_thread *w, uint64_t span, uint64_t us
     return span - used - paid;
 }
 
-/* A thread that is older than its recording is looked at from now on, another one from its birth. */
+/* A thread that is older than its recording is looked at from now on, another one from its birth.
+ */
 static void begin(struct absorb_ring *r, uint64_t now)
 {
     struct blocked_thread *w = memory_zeroed(sizeof(*w));
@@ -239,7 +241,8 @@ static void begin(struct absorb_ring *r, uint64_t now)
     w->queued = account.queued;
 }
 
-/* Who is blocked stays where it was found; that no Python was found may be for want of knowing its interpreter. */
+/* Who is blocked stays where it was found; that no Python was found may be for want of knowing its
+ * interpreter. */
 static bool is_to_be_found(const struct absorb_ring *r, struct blocked_thread *w, uint64_t ran)
 {
     if (ran != w->ran || !w->at.cause) {

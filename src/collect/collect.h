@@ -22,7 +22,8 @@ struct collect_options {
     enum ring_mode mode;
     uint64_t sample_mean; /* bytes; 0: COLLECT_SAMPLE_MEAN */
     uint64_t whole_from;  /* while it samples, every block of so many bytes and more; 0: 64 KiB, and
-                             where neither is given 4 KiB of a process with a framework of deep learning */
+                             where neither is given 4 KiB of a process with a framework of deep
+                             learning */
     uint32_t depth;       /* frames; 0: 256 */
     uint64_t origin_ns;   /* CLOCK_MONOTONIC of the trace's clock origin */
     uint32_t wants;       /* enum ring_wants */
@@ -63,16 +64,17 @@ void collect_unmarked(struct collect *c);
  * library has begun in: the others were not recorded.
  */
 struct collect_account {
-    bool whole; /* we have started the first: who is only attached to counts nothing */
-    bool
-        untold; /* programs appeared that had not been counted: there may be others that did not come */
+    bool whole;  /* we have started the first: who is only attached to counts nothing */
+    bool untold; /* programs appeared that had not been counted: there may be others that did not
+                    come */
     uint64_t started, came;
     uint64_t prospects[RING_START_END]; /* of `started`: what was said beforehand */
 };
 
 void collect_account(const struct collect *c, struct collect_account *out);
 
-/* A descriptor to wait for: processes of ours that cannot open our memory come there; -1: they cannot. */
+/* A descriptor to wait for: processes of ours that cannot open our memory come there; -1: they
+ * cannot. */
 int collect_door(const struct collect *c);
 /* Give it to those who have come. */
 void collect_answer_door(struct collect *c);
@@ -83,7 +85,8 @@ void collect_mode(struct collect *c, enum ring_mode mode);
 /* Record no new allocations of anybody, or record them again; the trace says so. */
 void collect_pause(struct collect *c, bool paused);
 
-/* A moment that is of interest; its time in the trace, in whole microseconds. NULL: without a mark. */
+/* A moment that is of interest; its time in the trace, in whole microseconds. NULL: without a mark.
+ */
 uint64_t collect_snapshot(struct collect *c, const char *name);
 
 /* How many programs have asked for themselves, so far. */
@@ -106,7 +109,8 @@ void collect_expect(struct collect *c, int pid);
 /* Call `visit` for every process that is being recorded. */
 void collect_each(const struct collect *c, void (*visit)(void *context, int pid), void *context);
 
-/* The stacks of a process's threads but the first, as far as they are known; how many, at most `most`. */
+/* The stacks of a process's threads but the first, as far as they are known; how many, at most
+ * `most`. */
 size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *out, size_t most);
 
 /* Put into the trace what is resident of a process's large blocks and of its mappings, at a time of
@@ -114,8 +118,8 @@ size_t collect_stacks(const struct collect *c, int pid, struct residence_stack *
  */
 bool collect_resident(struct collect *c, int pid, uint64_t mono_ns);
 
-/* Number those that are new. To be called before processes are looked at in other ways: of two execs in
- * a row each is known by then, and no number is given twice or to the wrong one.
+/* Number those that are new. To be called before processes are looked at in other ways: of two
+ * execs in a row each is known by then, and no number is given twice or to the wrong one.
  */
 void collect_look(struct collect *c);
 
@@ -125,7 +129,8 @@ unsigned int collect_pass(struct collect *c);
 /* Are allocations recorded, now or when it goes on? */
 bool collect_has_heap(const struct collect *c);
 
-/* When we noticed, at a pass, that the process of that number had ended; `now` where we have not. */
+/* When we noticed, at a pass, that the process of that number had ended; `now` where we have not.
+ */
 uint64_t collect_ended_ns(const struct collect *c, uint64_t number, uint64_t now);
 
 unsigned int collect_processes(const struct collect *c); /* that are alive, as of the last pass */

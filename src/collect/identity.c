@@ -1,11 +1,11 @@
 /* identity - see identity.h.
  *
- * A process is the one that has presented itself, of which the kernel has told us then how we number it:
- * so it is known however short it lived, and also if it has gone on by exec since. One that could not do
- * that (it filters its system calls, has no descriptor left, is in another network namespace) has to have
- * the ring mapped, or to have ended. In another namespace it is looked for: the kernel says of each
- * process how it is numbered there (NSpid), and which part of our memory it has mapped. That takes a look
- * at many processes, but only for such.
+ * A process is the one that has presented itself, of which the kernel has told us then how we
+ * number it: so it is known however short it lived, and also if it has gone on by exec since. One
+ * that could not do that (it filters its system calls, has no descriptor left, is in another
+ * network namespace) has to have the ring mapped, or to have ended. In another namespace it is
+ * looked for: the kernel says of each process how it is numbered there (NSpid), and which part of
+ * our memory it has mapped. That takes a look at many processes, but only for such.
  */
 #include "collect/identity.h"
 
@@ -184,7 +184,8 @@ static bool is_plausible(const struct identity_claim *c)
             is_over(c->pid));
 }
 
-/* Who presents itself as another, or is none of ours, is not that one, as long as this can be seen. */
+/* Who presents itself as another, or is none of ours, is not that one, as long as this can be seen.
+ */
 static bool is_presented(const struct identity_claim *c, bool (*ours)(void *context, int pid),
                          void *context)
 {

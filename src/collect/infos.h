@@ -1,8 +1,9 @@
 /* infos - numbers for what blocks of a process share: stack, size, and the context that they were
  * allocated in. Asked for at every allocation, so the search is inline.
  *
- * Programs number their stacks as they meet them, and most have one size: the first info of a stack stands
- * by the stack's number, beside those that were new with it. A hash table has the others alone, and is small.
+ * Programs number their stacks as they meet them, and most have one size: the first info of a stack
+ * stands by the stack's number, beside those that were new with it. A hash table has the others
+ * alone, and is small.
  */
 #ifndef COLLECT_INFOS_H
 #define COLLECT_INFOS_H

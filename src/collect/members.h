@@ -1,5 +1,5 @@
-/* members - the processes that record themselves: found by the rings that they claim, in the order in
- * which they came, and kept until nobody goes on with what they told. Inside of collect.c.
+/* members - the processes that record themselves: found by the rings that they claim, in the order
+ * in which they came, and kept until nobody goes on with what they told. Inside of collect.c.
  */
 #ifndef COLLECT_MEMBERS_H
 #define COLLECT_MEMBERS_H
@@ -54,12 +54,13 @@ struct collect {
     void *context;
 };
 
-/* A child comes after its parent, what was exec'ed after what it was. Who comes while we look is left
- * for the next time: one that it comes after may have been missed.
+/* A child comes after its parent, what was exec'ed after what it was. Who comes while we look is
+ * left for the next time: one that it comes after may have been missed.
  */
 void members_look(struct collect *c);
 
-/* Is this process one that our memory may be given to: does it descend from us, or from a member? */
+/* Is this process one that our memory may be given to: does it descend from us, or from a member?
+ */
 bool members_may_ask(struct collect *c, int pid);
 bool members_gone(const struct member *m);
 /* It has gone on by exec: there is a newer incarnation of the same pid. */

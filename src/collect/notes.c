@@ -1,4 +1,5 @@
-/* notes - see notes.h. Records are copies of what stands in the ring, of a length that was checked. */
+/* notes - see notes.h. Records are copies of what stands in the ring, of a length that was checked.
+ */
 #include "collect/notes.h"
 
 #include "base/clock.h"
@@ -118,7 +119,8 @@ static double chance_of(uint64_t bytes, uint64_t mean)
     return near[at].chance;
 }
 
-/* How many such blocks a sampled one stands for, in thousandths; 0: itself, as all of its size are told. */
+/* How many such blocks a sampled one stands for, in thousandths; 0: itself, as all of its size are
+ * told. */
 static uint64_t weight_of(uint64_t bytes, uint64_t mean)
 {
     return mean ? whole(1000 / chance_of(bytes, mean) + 0.5) : 0;

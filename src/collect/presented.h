@@ -1,6 +1,6 @@
-/* presented - processes of other pid namespaces that have presented themselves: each sends its number
- * through a socket without a file, and the kernel says who sent it. What it says holds also when the
- * process has ended before we hear it. See ask_to_know of inject/ask.h for the other side.
+/* presented - processes of other pid namespaces that have presented themselves: each sends its
+ * number through a socket without a file, and the kernel says who sent it. What it says holds also
+ * when the process has ended before we hear it. See ask_to_know of inject/ask.h for the other side.
  */
 #ifndef COLLECT_PRESENTED_H
 #define COLLECT_PRESENTED_H
@@ -29,8 +29,8 @@ struct presented { /* zeroed and not opened: nobody has */
  */
 uint64_t presented_open(struct presented *p, int listener);
 
-/* A process that is ours may be in another network namespace, from which no name of ours is seen: listen
- * there as well, where we have the right to.
+/* A process that is ours may be in another network namespace, from which no name of ours is seen:
+ * listen there as well, where we have the right to.
  */
 void presented_reach(struct presented *p, int pid);
 

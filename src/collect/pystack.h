@@ -1,5 +1,5 @@
-/* pystack - the stack of a thread in another process, as far as its memory shows it: the place of the
- * system call that it is in, and the Python frames below it.
+/* pystack - the stack of a thread in another process, as far as its memory shows it: the place of
+ * the system call that it is in, and the Python frames below it.
  */
 #ifndef COLLECT_PYSTACK_H
 #define COLLECT_PYSTACK_H

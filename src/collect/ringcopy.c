@@ -1,5 +1,5 @@
-/* ringcopy - see ringcopy.h. The program could write anything there, at any time: so lengths are read
- * once, from the copy, and whoever uses the record uses the copy alone.
+/* ringcopy - see ringcopy.h. The program could write anything there, at any time: so lengths are
+ * read once, from the copy, and whoever uses the record uses the copy alone.
  */
 #include "collect/ringcopy.h"
 

@@ -1,5 +1,5 @@
-/* same - what a ring and a trace say by the same number, which is passed on as it is: this does not compile where
- * the two differ.
+/* same - what a ring and a trace say by the same number, which is passed on as it is: this does not
+ * compile where the two differ.
  */
 #include "trace/format.h"
 #include "trace/ring.h"

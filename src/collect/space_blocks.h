@@ -1,5 +1,6 @@
-/* space_blocks - the live memory of one process in spaces besides the host's own, by class and value of
- * its handle. There is far less of it than of the heap, and what dies with its owner is looked for among all.
+/* space_blocks - the live memory of one process in spaces besides the host's own, by class and
+ * value of its handle. There is far less of it than of the heap, and what dies with its owner is
+ * looked for among all.
  */
 #ifndef COLLECT_SPACE_BLOCKS_H
 #define COLLECT_SPACE_BLOCKS_H

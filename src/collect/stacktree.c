@@ -1,7 +1,8 @@
-/* stacktree - see stacktree.h. The index is of open addressing, at most half full. A stack that is new has
- * most often a parent that is new or often asked for: so its place is near that of its parent's number, within
- * a few pages that are at hand. Where many have one parent, or somebody chose them so, those that find no
- * place there have one by a hash that is known to this process alone: see intmap.
+/* stacktree - see stacktree.h. The index is of open addressing, at most half full. A stack that is
+ * new has most often a parent that is new or often asked for: so its place is near that of its
+ * parent's number, within a few pages that are at hand. Where many have one parent, or somebody
+ * chose them so, those that find no place there have one by a hash that is known to this process
+ * alone: see intmap.
  */
 #include "collect/stacktree.h"
 

@@ -1,8 +1,8 @@
 /* stacktree - the stacks of a trace as a tree: each is a frame below its parent, by number from 1.
  *
- * There may be millions, most of which are new when they are asked for, so that each question is a miss of
- * the cache. The index is therefore small: a word for each, which is half a hash and the number; and those
- * that come right after their parent, which most do, are not in it.
+ * There may be millions, most of which are new when they are asked for, so that each question is a
+ * miss of the cache. The index is therefore small: a word for each, which is half a hash and the
+ * number; and those that come right after their parent, which most do, are not in it.
  */
 #ifndef COLLECT_STACKTREE_H
 #define COLLECT_STACKTREE_H
@@ -24,8 +24,8 @@ struct stacktree {                /* zeroed is empty */
     size_t used;
 };
 
-/* The number of the stack that is this frame below that parent, made if need be: then *added. A parent of
- * 0 is none.
+/* The number of the stack that is this frame below that parent, made if need be: then *added. A
+ * parent of 0 is none.
  */
 uint32_t stacktree_child(struct stacktree *t, uint32_t parent, uint32_t frame, bool *added);
 

@@ -25,7 +25,8 @@ struct device_choice { /* zeroed: all that are there, and no word of those that 
 int device_choice_parse(const char *text, void *choice, struct err *err);
 int device_choice_parse_gpu(const char *text, void *choice, struct err *err);
 
-/* The words that it understands, separated by spaces: all, none and the kinds; as long as the tool runs. */
+/* The words that it understands, separated by spaces: all, none and the kinds; as long as the tool
+ * runs. */
 const char *device_choices(void);
 
 /* Was any named? They are then waited for, and said to be missing. */

@@ -45,7 +45,8 @@ static const struct device_kind *first_accelerator(const bool likely[DEVICE_KIND
     return NULL;
 }
 
-/* Those that were asked for are kept even without any sign, so that they can be said to be missing. */
+/* Those that were asked for are kept even without any sign, so that they can be said to be missing.
+ */
 struct devices *devices_begin(const struct device_choice *c, const struct devices_sink *sink,
                               uint64_t now_ns)
 {

@@ -1,7 +1,7 @@
 /* devices - memory of accelerators beside that of processes: what is there, and what it holds now.
  *
- * Nothing here waits for a device: answers are heard when they have come, and what has not come is absent. Where
- * no sign of a device is found nothing is started and nothing is kept.
+ * Nothing here waits for a device: answers are heard when they have come, and what has not come is
+ * absent. Where no sign of a device is found nothing is started and nothing is kept.
  */
 #ifndef DEVICES_DEVICES_H
 #define DEVICES_DEVICES_H
@@ -41,8 +41,8 @@ int devices_descriptors(const struct devices *d, int out[DEVICE_KIND_COUNT]);
 void devices_hear(struct devices *d, uint64_t now_ns);
 /* Ask what these processes and everybody hold now; those that are still busy are not asked. */
 void devices_ask(struct devices *d, const int32_t *pids, size_t count, uint64_t now_ns);
-/* Wait until all are found or given up and were read once, but no longer than this, nor beyond the moment when
- * `woken` (-1: none) can be read.
+/* Wait until all are found or given up and were read once, but no longer than this, nor beyond the
+ * moment when `woken` (-1: none) can be read.
  */
 void devices_wait(struct devices *d, uint64_t patience_ns, int woken);
 
@@ -53,8 +53,8 @@ bool devices_has(const struct devices *d, int pid);
 
 /* The process that reads a kind ends; what it could not do is in its note. May be called twice. */
 void devices_stop(struct devices *d, uint64_t now_ns);
-/* Why a kind, or a device that was asked for, is not there or no longer read: sentences, one after the other up
- * to NULL. They live as long as `d`.
+/* Why a kind, or a device that was asked for, is not there or no longer read: sentences, one after
+ * the other up to NULL. They live as long as `d`.
  */
 const char *devices_note(const struct devices *d, size_t i);
 void devices_free(struct devices *d);

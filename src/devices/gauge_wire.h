@@ -1,7 +1,8 @@
-/* gauge_wire - what the tool and a process that reads devices say to each other: one message asks, one answers.
+/* gauge_wire - what the tool and a process that reads devices say to each other: one message asks,
+ * one answers.
  *
- * Over a SOCK_SEQPACKET pair, so a message comes whole or not at all; in the machine's own byte order,
- * because both are of one build. All that is not known is ABSENT, never 0.
+ * Over a SOCK_SEQPACKET pair, so a message comes whole or not at all; in the machine's own byte
+ * order, because both are of one build. All that is not known is ABSENT, never 0.
  */
 #ifndef DEVICES_GAUGE_WIRE_H
 #define DEVICES_GAUGE_WIRE_H
@@ -17,8 +18,8 @@
 #define WIRE_PIDS_MOST 4096
 #define WIRE_NOTE 256
 
-/* The program that loads vendors' libraries, beside the tool; also the name under which the tool itself
- * reads the kernel's files. Its operand is the name of a kind.
+/* The program that loads vendors' libraries, beside the tool; also the name under which the tool
+ * itself reads the kernel's files. Its operand is the name of a kind.
  */
 #define WIRE_PROGRAM "tidemark-devices"
 
@@ -68,8 +69,8 @@ struct wire_answer {
     struct wire_use *uses;
 };
 
-/* Understand an answer in memory that is aligned as uint64_t is; false when it is none. Its texts may be
- * cut in place.
+/* Understand an answer in memory that is aligned as uint64_t is; false when it is none. Its texts
+ * may be cut in place.
  */
 bool wire_understand(struct wire_answer *a, void *bytes, size_t size);
 /* The same for a question: its pids and how many; false when it is none. */

@@ -1,5 +1,6 @@
-/* kinds - the kinds of devices that are known: one row each. What reads one is src/gauges/gauge_NAME.c,
- * which runs in a process of its own, since a vendor's library may hang, crash or print.
+/* kinds - the kinds of devices that are known: one row each. What reads one is
+ * src/gauges/gauge_NAME.c, which runs in a process of its own, since a vendor's library may hang,
+ * crash or print.
  */
 #ifndef DEVICES_KINDS_H
 #define DEVICES_KINDS_H
@@ -13,7 +14,8 @@ struct device_kind {
     const char *way;     /* by what they are read, in a few words */
     const char *library; /* that has to be loaded for it; NULL: the kernel's files are enough */
     bool accelerator;    /* --gpu-id may mean it */
-    /* Files that are there where such a device may be, without their leading slash; ends with NULL. */
+    /* Files that are there where such a device may be, without their leading slash; ends with NULL.
+     */
     const char *const *signs;
 };
 
@@ -22,8 +24,9 @@ struct device_kind {
     "usr/lib64/" name, "usr/lib/x86_64-linux-gnu/" name, "usr/lib/aarch64-linux-gnu/" name,        \
         "usr/lib/" name
 
-/* In the order in which they are listed, and in which --gpu-id looks for the first: the name, by which program it is
- * read (LIBRARY: tidemark-devices, FILES: the tool under that name), and the fields of a device_kind.
+/* In the order in which they are listed, and in which --gpu-id looks for the first: the name, by
+ * which program it is read (LIBRARY: tidemark-devices, FILES: the tool under that name), and the
+ * fields of a device_kind.
  */
 /* clang-format off: a row each */
 #define DEVICE_KINDS(X)                                                                            \
@@ -53,8 +56,8 @@ const struct device_kind *device_kind_find(const char *name, size_t length);
 /* All names, separated by `between`. */
 const char *device_kind_names(char *out, size_t room, const char *between);
 
-/* Below which folder the files of the kernel are: "", or TIDEMARK_DEVICE_ROOT, where a container has the
- * host's elsewhere.
+/* Below which folder the files of the kernel are: "", or TIDEMARK_DEVICE_ROOT, where a container
+ * has the host's elsewhere.
  */
 const char *device_root(void);
 

@@ -101,7 +101,8 @@ void link_ask(struct link *l, const int32_t *pids, size_t count, uint64_t now_ns
     set_state(l, LINK_ASKED, now_ns);
 }
 
-/* It hangs, it died, or what it said makes no sense. What never told of a device is given up at once. */
+/* It hangs, it died, or what it said makes no sense. What never told of a device is given up at
+ * once. */
 static void fail(struct link *l, const char *what, uint64_t now_ns)
 {
     if (l->pid)

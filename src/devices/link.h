@@ -1,5 +1,5 @@
-/* link - the process that reads one kind of device: started, asked, heard without ever being waited for, and
- * replaced or given up when it hangs or dies.
+/* link - the process that reads one kind of device: started, asked, heard without ever being waited
+ * for, and replaced or given up when it hangs or dies.
  */
 #ifndef DEVICES_LINK_H
 #define DEVICES_LINK_H

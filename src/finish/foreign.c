@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ANSWER_MS 10000 /* a disk of the network may be slow; one that is away is not waited for */
+/* a disk of the network may be slow; one that is away is not waited for */
+#define ANSWER_MS 10000
 
 union passing { /* room for one descriptor beside a message */
     struct cmsghdr head;

@@ -1,5 +1,5 @@
-/* frame_names - see frame_names.h. The finished trace is read once more for its modules and frames; their
- * names are appended to it as NAME records.
+/* frame_names - see frame_names.h. The finished trace is read once more for its modules and frames;
+ * their names are appended to it as NAME records.
  */
 #include "finish/frame_names.h"
 

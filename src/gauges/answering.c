@@ -1,4 +1,5 @@
-/* answering - the life of a gauge's process: say what is there, then answer one question after the other. */
+/* answering - the life of a gauge's process: say what is there, then answer one question after the
+ * other. */
 #include "gauges/gauge.h"
 
 #include "base/clock.h"
@@ -85,7 +86,8 @@ static bool answer_to(const struct gauge *g, size_t size)
     return say_answer(ask.sequence, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began);
 }
 
-/* Libraries seldom say that it is this: a node of the device that we may not open. What needs none is read by files. */
+/* Libraries seldom say that it is this: a node of the device that we may not open. What needs none
+ * is read by files. */
 static const char *forbidden(const char *name)
 {
     const struct device_kind *k = device_kind_find(name, strlen(name));

@@ -1,5 +1,5 @@
-/* drm - what the files of the DRM gauge share: gauge_drm.c (the devices, by sysfs), drm_clients.c (what
- * processes hold, by fdinfo), drm_kfd.c (the same of AMD's compute driver).
+/* drm - what the files of the DRM gauge share: gauge_drm.c (the devices, by sysfs), drm_clients.c
+ * (what processes hold, by fdinfo), drm_kfd.c (the same of AMD's compute driver).
  */
 #ifndef GAUGES_DRM_H
 #define GAUGES_DRM_H

@@ -1,8 +1,9 @@
-/* drm_clients - see drm.h. A client is an open file of a DRM device; the file may be open under several numbers
- * and in several processes, and counts once.
+/* drm_clients - see drm.h. A client is an open file of a DRM device; the file may be open under
+ * several numbers and in several processes, and counts once.
  *
- * To look through all files of all processes costs much more than to read what is known, so it is rationed;
- * what was found is kept open. A kept descriptor fails once its process, or the file there, is gone.
+ * To look through all files of all processes costs much more than to read what is known, so it is
+ * rationed; what was found is kept open. A kept descriptor fails once its process, or the file
+ * there, is gone.
  */
 #include "gauges/drm.h"
 

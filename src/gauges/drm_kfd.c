@@ -1,5 +1,5 @@
-/* drm_kfd - see drm.h. AMD's compute driver says what each of its processes holds; a file of the DRM driver that the
- * same process has open may say the same, so the larger of both counts.
+/* drm_kfd - see drm.h. AMD's compute driver says what each of its processes holds; a file of the
+ * DRM driver that the same process has open may say the same, so the larger of both counts.
  */
 #include "gauges/drm.h"
 #include "gauges/sysfs.h"

@@ -11,8 +11,8 @@
 
 #define PREFIX "drm-"
 
-/* Keys are PREFIX, one of these and the name of a region. The first that fits counts: an engine's clock is no
- * memory, though its key looks like one.
+/* Keys are PREFIX, one of these and the name of a region. The first that fits counts: an engine's
+ * clock is no memory, though its key looks like one.
  */
 static const struct {
     const char *key;

@@ -1,5 +1,5 @@
-/* fdinfo - what the kernel says of a client of a DRM driver, in /proc/PID/fdinfo/N: pure functions over its
- * text. See the kernel's drm-usage-stats.
+/* fdinfo - what the kernel says of a client of a DRM driver, in /proc/PID/fdinfo/N: pure functions
+ * over its text. See the kernel's drm-usage-stats.
  */
 #ifndef GAUGES_FDINFO_H
 #define GAUGES_FDINFO_H
@@ -27,8 +27,8 @@ struct fdinfo {
 /* False: it is no client of a DRM driver. */
 bool fdinfo_parse(struct fdinfo *f, const char *text);
 
-/* Memory of the device that it holds; of a device without memory of its own, what it holds of the host's.
- * ABSENT: the driver does not say. `shared`: the part of it that other clients hold, too.
+/* Memory of the device that it holds; of a device without memory of its own, what it holds of the
+ * host's. ABSENT: the driver does not say. `shared`: the part of it that other clients hold, too.
  */
 uint64_t fdinfo_used(const struct fdinfo *f, uint64_t *shared);
 

@@ -1,5 +1,6 @@
-/* gauge - reads one kind of device, in a process of its own: one file each. Its row of DEVICE_KINDS says which
- * program that is (tidemark-devices for vendors' libraries, the tool for files of the kernel).
+/* gauge - reads one kind of device, in a process of its own: one file each. Its row of DEVICE_KINDS
+ * says which program that is (tidemark-devices for vendors' libraries, the tool for files of the
+ * kernel).
  *
  * A gauge may take as long as it takes, crash or print: nobody waits for it.
  */
@@ -42,7 +43,8 @@ DEVICE_KINDS(X)
 /* Another device; NULL: there are too many. */
 struct wire_device *gauge_add(struct gauge_found *f);
 bool gauge_is_asked(const struct gauge_asked *asked, int32_t pid);
-/* The use of a device by a process: the one that is there, or a new one, all ABSENT; NULL: too many. */
+/* The use of a device by a process: the one that is there, or a new one, all ABSENT; NULL: too
+ * many. */
 struct wire_use *gauge_use(struct gauge_answer *a, uint32_t device, int32_t pid);
 /* The sum of what the uses say: ABSENT where one of them does not know, or where none is there and
  * `sure` is false.
@@ -51,7 +53,8 @@ uint64_t gauge_ours(const struct gauge_answer *a, uint32_t device, bool sure);
 /* We are in a pid namespace of our own, so a driver may call our processes by other numbers. */
 bool gauge_is_nested(void);
 
-/* Answer what comes through standard input, until that ends, by the gauge of this name. An exit code. */
+/* Answer what comes through standard input, until that ends, by the gauge of this name. An exit
+ * code. */
 int gauge_serve(const struct gauge *const *list, const char *name);
 
 /* ---- small files below the root that the kernel's files are in ---- */

@@ -1,5 +1,5 @@
-/* gauge_ascend - Ascend NPUs, by DCMI. A card has a number of the driver's, which need not be its place in the list,
- * and one or more devices.
+/* gauge_ascend - Ascend NPUs, by DCMI. A card has a number of the driver's, which need not be its
+ * place in the list, and one or more devices.
  */
 #include "gauges/gauge.h"
 

@@ -1,5 +1,5 @@
-/* gauge_dmem - memory of devices as control groups count it (the dmem controller of Linux 6.14 and later): what
- * all groups hold, and what that of the command does.
+/* gauge_dmem - memory of devices as control groups count it (the dmem controller of Linux 6.14 and
+ * later): what all groups hold, and what that of the command does.
  */
 #include "gauges/gauge.h"
 #include "gauges/sysfs.h"

@@ -1,5 +1,5 @@
-/* gauge_drm - AMD, Intel and every other device with a DRM driver, by files of the kernel alone: sysfs for the
- * whole device, fdinfo and AMD's kfd for processes.
+/* gauge_drm - AMD, Intel and every other device with a DRM driver, by files of the kernel alone:
+ * sysfs for the whole device, fdinfo and AMD's kfd for processes.
  */
 #include "gauges/drm.h"
 #include "gauges/sysfs.h"

@@ -1,4 +1,5 @@
-/* gauge_nvidia - NVIDIA's devices, by NVML; the parts of one that is divided (MIG) are devices of their own. */
+/* gauge_nvidia - NVIDIA's devices, by NVML; the parts of one that is divided (MIG) are devices of
+ * their own. */
 #include "gauges/gauge.h"
 #include "gauges/nvml.h"
 

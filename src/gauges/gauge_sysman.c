@@ -1,5 +1,6 @@
-/* gauge_sysman - Intel's devices, and all others with a Level Zero driver, by its Sysman. Memory is in modules, of the
- * device or of the host; how busy it was is the difference between two readings of a counter.
+/* gauge_sysman - Intel's devices, and all others with a Level Zero driver, by its Sysman. Memory is
+ * in modules, of the device or of the host; how busy it was is the difference between two readings
+ * of a counter.
  */
 #include "gauges/gauge.h"
 

@@ -27,7 +27,8 @@ static void *find_any(const char *names)
     return found;
 }
 
-/* Why the last one could not be loaded says most: the first is that it is not in the usual folders. */
+/* Why the last one could not be loaded says most: the first is that it is not in the usual folders.
+ */
 static bool load_any(const char *const *names, char *why, size_t room)
 {
     bool told = false;

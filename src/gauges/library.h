@@ -11,8 +11,8 @@ struct library_function {
     bool needed;
 };
 
-/* Load the first of `names` (up to a NULL) that there is and look up its functions. On failure a sentence why in
- * `why`.
+/* Load the first of `names` (up to a NULL) that there is and look up its functions. On failure a
+ * sentence why in `why`.
  */
 bool library_load(const char *const *names, const struct library_function *functions, size_t count,
                   char *why, size_t room);

@@ -1,5 +1,6 @@
-/* nvml - the part of NVIDIA's management library that reads memory, as its documentation has it: no header of the
- * vendor's is needed to build this. Nothing that changes a mode of a device is called.
+/* nvml - the part of NVIDIA's management library that reads memory, as its documentation has it: no
+ * header of the vendor's is needed to build this. Nothing that changes a mode of a device is
+ * called.
  */
 #ifndef GAUGES_NVML_H
 #define GAUGES_NVML_H
@@ -50,12 +51,13 @@ extern struct nvml nvml;
 /* Load it and begin; false with a sentence why not. */
 bool nvml_open(char *why, size_t room);
 
-/* What processes that were asked about hold of a device, from all of its lists. False: there is no list. */
+/* What processes that were asked about hold of a device, from all of its lists. False: there is no
+ * list. */
 bool nvml_processes(nvml_device handle, uint32_t device, const struct gauge_asked *asked,
                     struct gauge_answer *out);
 
-/* How many bytes each of `count` records takes that a library wrote into a buffer that was full of NVML_BLANK: drivers
- * have changed that without a new name.
+/* How many bytes each of `count` records takes that a library wrote into a buffer that was full of
+ * NVML_BLANK: drivers have changed that without a new name.
  */
 #define NVML_BLANK 0xa5
 size_t nvml_stride(const unsigned char *bytes, size_t size, size_t count);

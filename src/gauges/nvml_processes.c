@@ -1,7 +1,7 @@
 /* nvml_processes - the lists of processes that NVML has of a device. See nvml.h.
  *
- * A record is a pid, its memory and, since some version, more; how long it is depends on the driver and not on the
- * function's name alone, so it is measured.
+ * A record is a pid, its memory and, since some version, more; how long it is depends on the driver
+ * and not on the function's name alone, so it is measured.
  */
 #include "gauges/nvml.h"
 

@@ -14,7 +14,8 @@ struct once { /* zeroed: empty */
 };
 
 void once_forget(struct once *m);
-/* Where the value of a key is; *fresh: it was not met before, and its value is 0. NULL: there are too many. */
+/* Where the value of a key is; *fresh: it was not met before, and its value is 0. NULL: there are
+ * too many. */
 uint32_t *once_meet(struct once *m, uint64_t key, bool *fresh);
 
 #endif

@@ -14,7 +14,8 @@ uint64_t sysfs_number(const char *text);
 bool sysfs_value(const char *text, const char *key, char *out, size_t room);
 /* The number of a line "NAME number", as in a node of kfd; ABSENT: there is none. */
 uint64_t sysfs_property(const char *text, const char *name);
-/* The first line "NAME number", as control groups have them: what follows it; NULL: there is none. */
+/* The first line "NAME number", as control groups have them: what follows it; NULL: there is none.
+ */
 const char *sysfs_next(const char *text, char name[SYSFS_NAME], uint64_t *number);
 
 #endif

@@ -1,7 +1,8 @@
-/* vendor_helper - tidemark-devices: reads devices by the libraries of their vendors, in a process of its own.
+/* vendor_helper - tidemark-devices: reads devices by the libraries of their vendors, in a process
+ * of its own.
  *
- * `tidemark-devices KIND` answers what comes through the socket that is its standard input, until that ends. No
- * library is needed to build or to start it.
+ * `tidemark-devices KIND` answers what comes through the socket that is its standard input, until
+ * that ends. No library is needed to build or to start it.
  */
 #include "gauges/gauge.h"
 

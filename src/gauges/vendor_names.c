@@ -1,6 +1,7 @@
-/* vendor_names - all that tidemark-devices uses of libc, as libraries of nothing but names: in packages it is linked with
- * these instead of libc, so that its references have no versions and it starts with any glibc since 2.17 (of the
- * functions for loading libraries, which an old one has in libdl, with either). See inject/libc_names.c.
+/* vendor_names - all that tidemark-devices uses of libc, as libraries of nothing but names: in
+ * packages it is linked with these instead of libc, so that its references have no versions and it
+ * starts with any glibc since 2.17 (of the functions for loading libraries, which an old one has in
+ * libdl, with either). See inject/libc_names.c.
  */
 #pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch" /* they have no types here */
 

@@ -2,8 +2,8 @@
  * what, when and from where.
  *
  * An importer says things in any order; intake_write puts them in the order of their times and
- * writes them as an exact recording. What a file does not tell (CPU time, resident memory, perhaps pids) is not
- * written, and so is absent in every answer.
+ * writes them as an exact recording. What a file does not tell (CPU time, resident memory, perhaps
+ * pids) is not written, and so is absent in every answer.
  */
 #ifndef IMPORT_INTAKE_H
 #define IMPORT_INTAKE_H

@@ -1,5 +1,5 @@
-/* memscope_csv - dumps of MindStudio MemScope as CSV: fields may be in quotes, with commas, line ends
- * and doubled quotes in them.
+/* memscope_csv - dumps of MindStudio MemScope as CSV: fields may be in quotes, with commas, line
+ * ends and doubled quotes in them.
  */
 #include "import/importer.h"
 #include "import/memscope.h"

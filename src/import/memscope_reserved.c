@@ -2,7 +2,8 @@
  * that were in it while it lived.
  *
  * Living blocks of the driver do not overlap, so the one that an address is in is the last that
- * begins at or before it. Beginnings are ranked; how many live up to a rank is in a tree of sums (Fenwick's).
+ * begins at or before it. Beginnings are ranked; how many live up to a rank is in a tree of sums
+ * (Fenwick's).
  */
 #include "import/memscope.h"
 

@@ -1,8 +1,8 @@
-/* pickle_values - the values of a Python pickle that is nothing but data: numbers, texts, lists, tuples
- * and dictionaries.
+/* pickle_values - the values of a Python pickle that is nothing but data: numbers, texts, lists,
+ * tuples and dictionaries.
  *
- * Values are numbered; a list may hold itself, so whoever walks them goes as deep as it expects to, not
- * as deep as they go.
+ * Values are numbered; a list may hold itself, so whoever walks them goes as deep as it expects to,
+ * not as deep as they go.
  */
 #ifndef IMPORT_PICKLE_VALUES_H
 #define IMPORT_PICKLE_VALUES_H

@@ -1,7 +1,8 @@
 /* sqlite - see sqlite.h.
  *
- * A table is a tree of pages: inner ones hold numbers of pages, leaves hold rows. A row is a length, a
- * row number, a header of types and the values; what does not fit its page goes on in overflow pages.
+ * A table is a tree of pages: inner ones hold numbers of pages, leaves hold rows. A row is a
+ * length, a row number, a header of types and the values; what does not fit its page goes on in
+ * overflow pages.
  */
 #include "import/sqlite.h"
 

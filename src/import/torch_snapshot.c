@@ -6,9 +6,9 @@
  *    "device_traces": [[{action, addr, size, stream, time_us, frames}]], ...}
  *
  * A device is a process of the trace, a stream of it a thread. A block lives from `alloc` to
- * `free_completed`: until then its memory cannot be used again. The history may begin late, as it is
- * a ring: a block that is freed in it or alive at its end, but not allocated in it, was there when it
- * began.
+ * `free_completed`: until then its memory cannot be used again. The history may begin late, as it
+ * is a ring: a block that is freed in it or alive at its end, but not allocated in it, was there
+ * when it began.
  */
 #include "import/importer.h"
 #include "import/pickle.h"
@@ -154,7 +154,8 @@ static void add_segment(struct torch_taking *t, pickle_value segment)
     add_pool(t, segment, e.thread);
 }
 
-/* Parts of segments that grow have addresses of their own: what the history has not mapped was there. */
+/* Parts of segments that grow have addresses of their own: what the history has not mapped was
+ * there. */
 static void add_grown(struct torch_taking *t)
 {
     uint64_t all = t->grown.bytes + t->unmapped;

@@ -3,8 +3,8 @@
  * The collector listens under a name without a file, which is seen from any root and any user, and
  * gives its memory to who descends from it. Anybody can take such a name when the collector is
  * gone: so we look at who answers. But not where we only tell who we are: before its numbers of
- * users are set, a user namespace knows nobody, and there is nothing to be had by it. A process that filters its system calls may be ended by one that
- * it does not expect, and asks nothing.
+ * users are set, a user namespace knows nobody, and there is nothing to be had by it. A process
+ * that filters its system calls may be ended by one that it does not expect, and asks nothing.
  */
 #include "inject/ask.h"
 

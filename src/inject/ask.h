@@ -11,8 +11,8 @@
  */
 int ask_collector(const char *path);
 
-/* Tell the collector that we are the process of this number: the kernel tells it which pid that is, so
- * nobody can present a process but itself. Nothing is waited for.
+/* Tell the collector that we are the process of this number: the kernel tells it which pid that is,
+ * so nobody can present a process but itself. Nothing is waited for.
  */
 void ask_to_know(uint32_t process);
 

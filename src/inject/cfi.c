@@ -100,7 +100,8 @@ static const uint8_t *search(const uint8_t *hdr, const uint8_t *end, uintptr_t p
     for (high = count; high - low > 1;) {
         uint64_t middle = (low + high) / 2, quarter = (high - low) / 4;
 
-        /* What is compared next, whichever half it is: a program of some milliseconds finds none of it near. */
+        /* What is compared next, whichever half it is: a program of some milliseconds finds none of
+         * it near. */
         __builtin_prefetch(b.at + (low + quarter) * sizeof(entry));
         __builtin_prefetch(b.at + (middle + quarter) * sizeof(entry));
         memcpy(entry, b.at + middle * sizeof(entry), sizeof(entry));

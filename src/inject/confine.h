@@ -1,4 +1,5 @@
-/* confine - where syscall(2) goes that the program calls by its name, but for the numbers that confine.c takes. */
+/* confine - where syscall(2) goes that the program calls by its name, but for the numbers that
+ * confine.c takes. */
 #ifndef INJECT_CONFINE_H
 #define INJECT_CONFINE_H
 

@@ -25,7 +25,8 @@
 #define SIGNAL_LAST 44
 #define INTERVAL_LEAST_NS 1000000u
 #define SETTLE_NS 10000000u
-#define SAMPLES_AIM 2000 /* the interval grows from there so that there are about so many samples */
+/* the interval grows from there so that there are about so many samples */
+#define SAMPLES_AIM 2000
 
 static _Atomic int signal_used;
 static _Atomic bool signal_chosen;

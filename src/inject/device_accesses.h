@@ -1,16 +1,17 @@
-/* device_accesses - what kernels and commands do with objects on a device, each told by itself. Only where that is
- * asked for.
+/* device_accesses - what kernels and commands do with objects on a device, each told by itself.
+ * Only where that is asked for.
  */
 #ifndef INJECT_DEVICE_ACCESSES_H
 #define INJECT_DEVICE_ACCESSES_H
 
 #include "inject/device_table.h"
 
-/* Is it asked for? Also while a recording is paused: who misses some would call memory unused that is not. */
+/* Is it asked for? Also while a recording is paused: who misses some would call memory unused that
+ * is not. */
 bool accesses_wanted(void);
 
-/* An object was used in these ways (ARGUMENT_READ ...), by whom; a part of another one is that one. ARGUMENT_SINCE is
- * added where it was in use since it was told of before.
+/* An object was used in these ways (ARGUMENT_READ ...), by whom; a part of another one is that one.
+ * ARGUMENT_SINCE is added where it was in use since it was told of before.
  */
 void accesses_tell(const struct device_vendor *v, uint64_t object, unsigned int may,
                    const char *by);

@@ -1,7 +1,7 @@
 /* device_arguments - see device_arguments.h.
  *
- * A library forbids two threads to set arguments of one kernel at once, and to launch it meanwhile: only which kernels
- * and objects there are is known to several threads.
+ * A library forbids two threads to set arguments of one kernel at once, and to launch it meanwhile:
+ * only which kernels and objects there are is known to several threads.
  */
 #include "inject/device_arguments.h"
 

@@ -1,6 +1,6 @@
-/* device_arguments - which objects kernels are given, where a library takes arguments one by one (OpenCL's
- * clSetKernelArg): so a launch can say how many bytes its kernel was given, and what of them it may read and write.
- * Kept only where launches are counted, or accesses told.
+/* device_arguments - which objects kernels are given, where a library takes arguments one by one
+ * (OpenCL's clSetKernelArg): so a launch can say how many bytes its kernel was given, and what of
+ * them it may read and write. Kept only where launches are counted, or accesses told.
  */
 #ifndef INJECT_DEVICE_ARGUMENTS_H
 #define INJECT_DEVICE_ARGUMENTS_H
@@ -22,8 +22,8 @@ enum {
 /* Is anybody interested? */
 bool arguments_wanted(void);
 
-/* An object came to be, which kernels may use so; or it died. `of`: the object whose memory it has; 0: none that
- * is counted; itself.
+/* An object came to be, which kernels may use so; or it died. `of`: the object whose memory it has;
+ * 0: none that is counted; itself.
  */
 void arguments_object(uint64_t object, uint64_t bytes, unsigned int may, uint64_t of);
 /* The object whose memory it has; 0: none that is known. */
@@ -33,8 +33,8 @@ void arguments_object_gone(uint64_t object);
 /* A kernel without arguments came to be. */
 void arguments_kernel(uint64_t kernel);
 
-/* What argument `index` of a kernel is from now on: an object, or something else, which is none. `may` says what the
- * kernel does with it at most, and is asked once for each argument.
+/* What argument `index` of a kernel is from now on: an object, or something else, which is none.
+ * `may` says what the kernel does with it at most, and is asked once for each argument.
  */
 void arguments_set(uint64_t kernel, uint32_t index, uint64_t object,
                    unsigned int (*may)(void *context, uint64_t kernel, uint32_t index),

@@ -1,7 +1,8 @@
 /* device_arrays - see device_arrays.h. */
 #include "inject/device_arrays.h"
 
-/* CUarray_format, hipArray_Format. Others (textures' blocks) are taken for a byte: less than it is, rather than more. */
+/* CUarray_format, hipArray_Format. Others (textures' blocks) are taken for a byte: less than it is,
+ * rather than more. */
 static uint64_t format_bytes(uint32_t format)
 {
     switch (format) {

@@ -1,5 +1,5 @@
-/* device_ascend - Huawei's HAL, below ACL and the runtime. A word of flags says on which device memory is, on
- * which side, in which pages and for which module:
+/* device_ascend - Huawei's HAL, below ACL and the runtime. A word of flags says on which device
+ * memory is, on which side, in which pages and for which module:
  *
  *   bits 0-9  device    10-13  side: 0 shared (SVM), 1 device, 2 host, 3 device (DVPP)
  *   17 huge pages       31  giant pages       56-63  module

@@ -1,5 +1,6 @@
-/* device_ascend_runtime - Ascend's runtime (rt...) and ACL above it (aclrt...): what they launch. What they allocate comes
- * down to the HAL (device_ascend.c), where it is counted. One of them that calls the other is one launch.
+/* device_ascend_runtime - Ascend's runtime (rt...) and ACL above it (aclrt...): what they launch.
+ * What they allocate comes down to the HAL (device_ascend.c), where it is counted. One of them that
+ * calls the other is one launch.
  */
 #include "inject/device.h"
 

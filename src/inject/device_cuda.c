@@ -1,9 +1,9 @@
-/* device_cuda - the CUDA driver: whatever allocates on such a device comes down to it, libcudart and all
- * frameworks included.
+/* device_cuda - the CUDA driver: whatever allocates on such a device comes down to it, libcudart
+ * and all frameworks included.
  *
- * Physical memory (cuMemCreate) lives until it is released and mapped nowhere; reserving and mapping
- * addresses is no new memory. Registering memory of the host is none, either, nor is opening that of
- * another process. What a context has goes with it.
+ * Physical memory (cuMemCreate) lives until it is released and mapped nowhere; reserving and
+ * mapping addresses is no new memory. Registering memory of the host is none, either, nor is
+ * opening that of another process. What a context has goes with it.
  */
 #include "inject/device.h"
 #include "inject/device_arrays.h"

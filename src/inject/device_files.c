@@ -22,7 +22,8 @@ static _Atomic unsigned long long loaded; /* objects, at the last look */
 
 /* ---- whose library is it? ---- */
 
-/* "libcuda.so" or "libcuda.so.1", in any folder; "libOpenCL-1ef16d62.so.1", as packages rename theirs. */
+/* "libcuda.so" or "libcuda.so.1", in any folder; "libOpenCL-1ef16d62.so.1", as packages rename
+ * theirs. */
 static bool is_named(const char *path, const char *file)
 {
     const char *base = strrchr(path, '/');

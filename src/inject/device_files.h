@@ -1,5 +1,6 @@
-/* device_files - the libraries of device vendors that a program has loaded. They are known by the names of
- * their files; a program without one costs a look at these names when it starts, and after a dlopen.
+/* device_files - the libraries of device vendors that a program has loaded. They are known by the
+ * names of their files; a program without one costs a look at these names when it starts, and after
+ * a dlopen.
  */
 #ifndef INJECT_DEVICE_FILES_H
 #define INJECT_DEVICE_FILES_H

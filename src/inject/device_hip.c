@@ -34,7 +34,8 @@ static uint64_t array_bytes(const uintptr_t *a, bool done)
     return channel_bytes(a[1]) * a[2] * at_least_one(a[3]);
 }
 
-/* hipExtent (width, height, depth) by value: among the words on the stack, or its address is the argument. */
+/* hipExtent (width, height, depth) by value: among the words on the stack, or its address is the
+ * argument. */
 static const uintptr_t *extent_of(const uintptr_t *a, int argument)
 {
     return ARCH_STRUCT_WORD ? a + ARCH_STRUCT_WORD : (const uintptr_t *)a[argument];

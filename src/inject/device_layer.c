@@ -1,9 +1,9 @@
-/* device_layer - OpenCL's own way to those who listen: its loader calls the library that OPENCL_LAYERS names, and hands it
- * the table of its functions, of which it takes another one in return. So programs are seen that have the loader within
- * themselves, or under another name.
+/* device_layer - OpenCL's own way to those who listen: its loader calls the library that
+ * OPENCL_LAYERS names, and hands it the table of its functions, of which it takes another one in
+ * return. So programs are seen that have the loader within themselves, or under another name.
  *
- * Others come to the same functions by stubs as well (device_files.c), and from there through this table: what the library
- * calls of itself is no call of the program, so nothing counts twice.
+ * Others come to the same functions by stubs as well (device_files.c), and from there through this
+ * table: what the library calls of itself is no call of the program, so nothing counts twice.
  */
 #include "inject/device.h"
 #include "inject/process.h"

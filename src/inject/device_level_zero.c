@@ -1,5 +1,5 @@
-/* device_level_zero - oneAPI's Level Zero. Devices are handles there: they are numbered in the order in
- * which a program first allocates on them.
+/* device_level_zero - oneAPI's Level Zero. Devices are handles there: they are numbered in the
+ * order in which a program first allocates on them.
  */
 #include "inject/device.h"
 #include "inject/device_arrays.h"
@@ -56,7 +56,8 @@ static uint64_t physical_bytes(const uintptr_t *a, bool done)
     return d->bytes;
 }
 
-/* ze_image_format_layout_t. Others (those of videos) are taken for a byte: less than it is, rather than more. */
+/* ze_image_format_layout_t. Others (those of videos) are taken for a byte: less than it is, rather
+ * than more. */
 static uint64_t layout_bytes(uint32_t layout)
 {
     static const uint8_t bytes[] = {1, 2, 4, 2, 4, 4, 8, 8, 16, 4, 4, 2, 2, 2};
@@ -64,8 +65,8 @@ static uint64_t layout_bytes(uint32_t layout)
     return layout < sizeof(bytes) ? bytes[layout] : 1;
 }
 
-/* ze_image_desc_t. Of its sizes those count that its type has: in one or two dimensions, each also as an array of such, in
- * three, or a buffer.
+/* ze_image_desc_t. Of its sizes those count that its type has: in one or two dimensions, each also
+ * as an array of such, in three, or a buffer.
  */
 static uint64_t image_bytes(const uintptr_t *a, bool done)
 {
@@ -87,7 +88,8 @@ static uint64_t image_bytes(const uintptr_t *a, bool done)
     return d->type == LINES || d->type == FLATS ? bytes * d->levels : bytes;
 }
 
-/* ze_pci_ext_properties_t: its type, what is chained to it, domain, bus, device, function, and its speed. */
+/* ze_pci_ext_properties_t: its type, what is chained to it, domain, bus, device, function, and its
+ * speed. */
 static bool bus_of(struct device_library *l, uint32_t device, char bus[DEVICE_BUS])
 {
     struct {

@@ -1,16 +1,18 @@
-/* device_opencl - OpenCL. Its objects are counted by reference and live as long as commands use them: when
- * one dies only the library knows, and says so to whoever asks (clSetMemObjectDestructorCallback).
+/* device_opencl - OpenCL. Its objects are counted by reference and live as long as commands use
+ * them: when one dies only the library knows, and says so to whoever asks
+ * (clSetMemObjectDestructorCallback).
  *
- * A part of a buffer, what is made over memory of the program (CL_MEM_USE_HOST_PTR) and an image over
- * another object are no new memory. Devices are handles: they are numbered in the order in which a
- * program first allocates on them; a context of several counts as its first.
+ * A part of a buffer, what is made over memory of the program (CL_MEM_USE_HOST_PTR) and an image
+ * over another object are no new memory. Devices are handles: they are numbered in the order in
+ * which a program first allocates on them; a context of several counts as its first.
  *
- * Arguments of kernels are objects, or values of any kind: an object is known by its handle, if it came to be while
- * launches were counted. What a kernel does with it is what both say of themselves: how it was made, and how the
- * kernel's source declares it, where the library knows that.
+ * Arguments of kernels are objects, or values of any kind: an object is known by its handle, if it
+ * came to be while launches were counted. What a kernel does with it is what both say of
+ * themselves: how it was made, and how the kernel's source declares it, where the library knows
+ * that.
  *
- * Accesses are told of objects, when a command is put into its queue: of kernels, and of what the host reads, writes, copies
- * and maps. SVM, which the host touches unseen, has none.
+ * Accesses are told of objects, when a command is put into its queue: of kernels, and of what the
+ * host reads, writes, copies and maps. SVM, which the host touches unseen, has none.
  */
 #include "inject/device_tell.h"
 
@@ -91,8 +93,8 @@ static void gone(uintptr_t handle, void *context)
         device_died(&device_opencl, context, handle);
 }
 
-/* `of`: whose memory it has: its own, 0: the program's. Whoever cannot be told of its end does not count: it would
- * seem to live for ever.
+/* `of`: whose memory it has: its own, 0: the program's. Whoever cannot be told of its end does not
+ * count: it would seem to live for ever.
  */
 static bool follow(struct device_library *l, uint64_t handle, uint64_t *bytes, uint64_t flags,
                    uint64_t of)
@@ -242,8 +244,8 @@ static bool svm_made(struct device_library *l, const uintptr_t *a, uint64_t hand
     return true;
 }
 
-/* clEnqueueSVMFree(queue, count, pointers, function ...): without a function of the program's the library
- * frees them, when it comes to it.
+/* clEnqueueSVMFree(queue, count, pointers, function ...): without a function of the program's the
+ * library frees them, when it comes to it.
  */
 static bool svm_freed(struct device_library *l, const uintptr_t *a, uint64_t *owner)
 {

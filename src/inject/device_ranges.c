@@ -1,5 +1,5 @@
-/* device_ranges - libraries to which programs say what they do, and nothing else: ROCTX and MSTX. They are
- * tables as those of allocations; `class` is what is said.
+/* device_ranges - libraries to which programs say what they do, and nothing else: ROCTX and MSTX.
+ * They are tables as those of allocations; `class` is what is said.
  */
 #include "inject/device.h"
 #include "inject/mstx_memory.h"

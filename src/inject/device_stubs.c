@@ -1,5 +1,5 @@
-/* device_stubs - the functions that a program calls instead of a vendor's. Which one stands for which is
- * found out when the library comes, so they are all alike, and each knows its place alone.
+/* device_stubs - the functions that a program calls instead of a vendor's. Which one stands for
+ * which is found out when the library comes, so they are all alike, and each knows its place alone.
  *
  * A stub hands on more words than the function may have: those in registers, and those that lie on
  * the stack where further arguments would. What is behind the real ones belongs to the caller.

@@ -1,9 +1,9 @@
-/* device_table - a vendor is a table: which functions of its library concern memory, and what their arguments
- * mean. Nothing of a vendor's own headers is needed, and no other file of ours knows one.
+/* device_table - a vendor is a table: which functions of its library concern memory, and what their
+ * arguments mean. Nothing of a vendor's own headers is needed, and no other file of ours knows one.
  *
- * A hook calls the real function with the words that it was called with (see device_stubs.c): so all
- * arguments of a function in a table are integers, pointers or structs by value in memory, no more than
- * DEVICE_WORDS words, and it returns an integer, 0 for success.
+ * A hook calls the real function with the words that it was called with (see device_stubs.c): so
+ * all arguments of a function in a table are integers, pointers or structs by value in memory, no
+ * more than DEVICE_WORDS words, and it returns an integer, 0 for success.
  */
 #ifndef INJECT_DEVICE_TABLE_H
 #define INJECT_DEVICE_TABLE_H
@@ -41,8 +41,8 @@ struct device_call {
     int8_t target;           /* 1 + the argument that is the object which a command writes to */
     int8_t owner;            /* 1 + the argument that is its owner; 0: what is current; -1: none */
     uint16_t since;          /* from this version on a finder means this one by its plain name */
-    bool
-        returns; /* it returns its handle, and its status where argument `at` points to; -1: nowhere */
+    bool returns; /* it returns its handle, and its status where argument `at` points to; -1:
+                     nowhere */
     /* Where arguments say too little; each may be NULL. */
     union {
         /* What allocates: how many bytes. */
@@ -56,15 +56,19 @@ struct device_call {
         uintptr_t (*said)(const uintptr_t *a, uintptr_t result, struct caller c);
     };
     union {
-        /* What allocates: in which space, and what the call is said to be (there is room for DEVICE_TEXT). */
+        /* What allocates: in which space, and what the call is said to be (there is room for
+         * DEVICE_TEXT). */
         void (*place)(struct device_library *l, const uintptr_t *a, uint8_t *kind, uint32_t *device,
                       char *text);
-        /* What launches: what argument `handle` was given, by what was noted; false: that is not known. */
+        /* What launches: what argument `handle` was given, by what was noted; false: that is not
+         * known. */
         bool (*given)(uint64_t kernel, struct arguments_sum *sum);
     };
-    /* Once it is made: how large it is, where nothing else says so, and false where it is no new memory. */
+    /* Once it is made: how large it is, where nothing else says so, and false where it is no new
+     * memory. */
     bool (*made)(struct device_library *l, const uintptr_t *a, uint64_t handle, uint64_t *bytes);
-    /* Once it is made: on which device it is, where that need not be the current one; false: it does not say. */
+    /* Once it is made: on which device it is, where that need not be the current one; false: it
+     * does not say. */
     bool (*on)(struct device_library *l, uint64_t handle, uint32_t *device);
     /* Does what allocates fill it as well? */
     bool (*filled)(const uintptr_t *a);
@@ -78,11 +82,12 @@ struct device_vendor {
     const char *device, *pinned, *shared; /* how spaces are called: "cuda", "cuda-host", ... */
     const struct device_call *calls;
     size_t count;
-    /* Functions that are asked, by name; each may be NULL: the number of the current device, into an
-     * int; the current owner, into a pointer; and more, for the functions of its table.
+    /* Functions that are asked, by name; each may be NULL: the number of the current device, into
+     * an int; the current owner, into a pointer; and more, for the functions of its table.
      */
     const char *helpers[DEVICE_HELPERS];
-    /* Where on the PCI bus a device is, by which it is known outside of the process, too; false: it does not say. */
+    /* Where on the PCI bus a device is, by which it is known outside of the process, too; false: it
+     * does not say. */
     bool (*bus)(struct device_library *l, uint32_t device, char bus[DEVICE_BUS]);
     const struct device_watch_needs *watch; /* NULL: its objects cannot be watched */
     bool by_device;      /* its owner is the device: one ends with all that it has */

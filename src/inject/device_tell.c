@@ -21,7 +21,8 @@ static size_t append(char *to, size_t at, const char *text)
 _Static_assert(NAME_MOST + SYS_DIGITS + DEVICE_BUS + DEVICE_TEXT <= SPACE_TEXT_MOST,
                "a name, a bus and a call");
 
-/* The name of the space, "hip:0" or "hip:0@0000:03:00.0", then of the call; how long the first is. */
+/* The name of the space, "hip:0" or "hip:0@0000:03:00.0", then of the call; how long the first is.
+ */
 static size_t put_names(char *to, const void *context, size_t *all)
 {
     const struct device_event *e = context;

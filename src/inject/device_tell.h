@@ -1,5 +1,5 @@
-/* device_tell - what happened to memory of a device, as a record: in which space, by which call, and, once for each
- * device of a recording, on which bus that is.
+/* device_tell - what happened to memory of a device, as a record: in which space, by which call,
+ * and, once for each device of a recording, on which bus that is.
  */
 #ifndef INJECT_DEVICE_TELL_H
 #define INJECT_DEVICE_TELL_H
@@ -22,7 +22,8 @@ struct device_event {
 /* By `c`, unless nothing is to be recorded now. */
 void device_tell(const struct device_event *e, struct caller c);
 
-/* Where the device of an allocation is that is about to be told; nothing if that was said in this recording. */
+/* Where the device of an allocation is that is about to be told; nothing if that was said in this
+ * recording. */
 void device_find_bus(struct device_library *l, struct device_event *e);
 
 /* A handle has died, as the library itself says: no call of the program's did it. */

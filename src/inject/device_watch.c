@@ -1,8 +1,9 @@
 /* device_watch - see device_watch.h.
  *
- * A look is a command that reads, in the same queue: in one that works in order it sees what the command before it has left,
- * and nothing that follows. In others it waits for a marker, and what follows may run beside it; so may commands of another queue, or
- * of another thread. That is told with the command, and no order is forced.
+ * A look is a command that reads, in the same queue: in one that works in order it sees what the
+ * command before it has left, and nothing that follows. In others it waits for a marker, and what
+ * follows may run beside it; so may commands of another queue, or of another thread. That is told
+ * with the command, and no order is forced.
  */
 #include "inject/device_watch.h"
 
@@ -17,7 +18,8 @@
 #define QUEUE_PROPERTIES 0x1093u
 #define OUT_OF_ORDER 1u
 #define COMPLETE 0
-#define ON_THE_WAY_MOST ((size_t)256 << 20) /* bytes that are read back at one time, but for one */
+/* bytes that are read back at one time, but for one */
+#define ON_THE_WAY_MOST ((size_t)256 << 20)
 #define BUSY 1u
 #define BY_MOST 84
 

@@ -1,8 +1,9 @@
-/* device_watch - objects of OpenCL whose content is watched. Around each command that may write to one its content is read
- * back by a command of ours, hashed when that has ended, and forgotten; what the hashes say is for whoever reads the trace.
+/* device_watch - objects of OpenCL whose content is watched. Around each command that may write to
+ * one its content is read back by a command of ours, hashed when that has ended, and forgotten;
+ * what the hashes say is for whoever reads the trace.
  *
- * The program's commands stay in their order, and nobody waits for ours: neither the program nor, as a command may wait for
- * what the program does next, we ourselves.
+ * The program's commands stay in their order, and nobody waits for ours: neither the program nor,
+ * as a command may wait for what the program does next, we ourselves.
  */
 #ifndef INJECT_DEVICE_WATCH_H
 #define INJECT_DEVICE_WATCH_H

@@ -23,8 +23,8 @@ struct elf {
 /* False: it has no symbols. */
 bool elf_open(struct elf *e, const struct link_map *map);
 
-/* The program's own headers need not be where its other segments are: whoever walks the loader's list
- * (dl_iterate_phdr) hands on what that says of its first object.
+/* The program's own headers need not be where its other segments are: whoever walks the loader's
+ * list (dl_iterate_phdr) hands on what that says of its first object.
  */
 void elf_program(const struct dl_phdr_info *first);
 
@@ -41,13 +41,13 @@ const Elf64_Sym *elf_symbol(const struct elf *e, const char *name);
 /* The address of a function that it defines; 0: it does not. */
 uintptr_t elf_find(const struct elf *e, const char *name);
 
-/* As dlsym finds it with RTLD_NEXT: a function of the first object besides ours that defines it, in the
- * order of loading; 0: none does.
+/* As dlsym finds it with RTLD_NEXT: a function of the first object besides ours that defines it, in
+ * the order of loading; 0: none does.
  */
 uintptr_t elf_next(const char *name);
 
-/* The first object of the program that defines something of this name; NULL: none. The loader's list
- * stands still meanwhile.
+/* The first object of the program that defines something of this name; NULL: none. The loader's
+ * list stands still meanwhile.
  */
 const struct link_map *elf_defining(const char *name);
 

@@ -218,8 +218,8 @@ static char **gather(char **argv, const char *first, size_t count, va_list list)
     return argv;
 }
 
-/* The words from `first` on, in the frame of the function that was given them: nothing may be allocated here. What
- * follows them is next in `list`, which is open then.
+/* The words from `first` on, in the frame of the function that was given them: nothing may be
+ * allocated here. What follows them is next in `list`, which is open then.
  */
 #define TAKE_WORDS(argv, first, list)                                                              \
     do {                                                                                           \

@@ -1,5 +1,5 @@
-/* failed - see failed.h. A program that asks in vain again and again is told of the first times, and
- * then of one in so many, which stands for the others.
+/* failed - see failed.h. A program that asks in vain again and again is told of the first times,
+ * and then of one in so many, which stands for the others.
  */
 #include "inject/failed.h"
 

@@ -6,8 +6,8 @@
 
 #include "inject/state.h"
 
-/* `call`, a text that stays, was to give so many bytes, and said `status`: only that of ENOMEM is told,
- * as others are mistakes of the caller. errno is kept.
+/* `call`, a text that stays, was to give so many bytes, and said `status`: only that of ENOMEM is
+ * told, as others are mistakes of the caller. errno is kept.
  */
 void failed_tell(const char *call, size_t bytes, int status, struct caller c);
 

@@ -1,8 +1,9 @@
-/* faults - SIGSEGV and SIGTRAP while memory is guarded: ours are taken, all others get what the program wants done
- * about them, with its flags, its mask and its stack. It sees its own handlers as the ones that are set.
+/* faults - SIGSEGV and SIGTRAP while memory is guarded: ours are taken, all others get what the
+ * program wants done about them, with its flags, its mask and its stack. It sees its own handlers
+ * as the ones that are set.
  *
- * A thread that has blocked SIGSEGV would be ended by a fault: so neither is ever really blocked from the first
- * guard on, though the program believes that it is.
+ * A thread that has blocked SIGSEGV would be ended by a fault: so neither is ever really blocked
+ * from the first guard on, though the program believes that it is.
  */
 #ifndef INJECT_FAULTS_H
 #define INJECT_FAULTS_H
@@ -23,8 +24,8 @@ void faults_stop(void);
 /* Are they ours? */
 bool faults_any(void);
 
-/* For the hooks of signals.c, where they are: as sigaction(2) of the program, and what is left of a set
- * that it blocks.
+/* For the hooks of signals.c, where they are: as sigaction(2) of the program, and what is left of a
+ * set that it blocks.
  */
 bool faults_is_ours(int number);
 int faults_action(int number, const struct sigaction *action, struct sigaction *before);

@@ -143,8 +143,9 @@ static OUTLINE void *look_up_guarded(void *handle, const char *name)
     return (void *)guard_calls_ours((uintptr_t)found);
 }
 
-/* For programs that we are not preloaded into, and such whose copies are recorded or that use a device: they look a function up once a library is there. The
- * answer may depend on who asks; then this is a jump.
+/* For programs that we are not preloaded into, and such whose copies are recorded or that use a
+ * device: they look a function up once a library is there. The answer may depend on who asks; then
+ * this is a jump.
  */
 static void *look_up(void *handle, const char *name)
 {

@@ -19,7 +19,8 @@ void got_take_over(void);
  */
 void got_more(void);
 bool got_copying(void);
-/* There is more: a device's library has come (device_files.h), or memory is guarded (guard_calls.h). */
+/* There is more: a device's library has come (device_files.h), or memory is guarded
+ * (guard_calls.h). */
 void got_anew(void);
 
 /* Objects have come: look at those that were not seen yet, if we have any business with them; bound

@@ -1,9 +1,11 @@
-/* guard - the pages that lie wholly in watched memory are kept from being written to, so that who writes there is
- * met by a fault: see faults.h. The page is opened for it and closed again later, by one call for all of them.
+/* guard - the pages that lie wholly in watched memory are kept from being written to, so that who
+ * writes there is met by a fault: see faults.h. The page is opened for it and closed again later,
+ * by one call for all of them.
  *
- * Nothing here allocates, and a fault's handler takes no lock: it opens pages, which never harms. Whoever closes
- * them does so under a lock, as the kernel itself must never meet a closed page: a system call that writes into
- * one would fail. Calls that are known to do so open it first (guard_calls.h) and keep it open meanwhile.
+ * Nothing here allocates, and a fault's handler takes no lock: it opens pages, which never harms.
+ * Whoever closes them does so under a lock, as the kernel itself must never meet a closed page: a
+ * system call that writes into one would fail. Calls that are known to do so open it first
+ * (guard_calls.h) and keep it open meanwhile.
  */
 #ifndef INJECT_GUARD_H
 #define INJECT_GUARD_H
@@ -52,8 +54,8 @@ void guard_close_page(const struct guard_hit *hit);
 /* Can this word be written now? Then the fault was for a page that has been opened since. */
 bool guard_is_open(uintptr_t address);
 
-/* The kernel is about to write here: what is kept of it is open until guard_unpin gets what was added to *pinned,
- * a bit for each guard.
+/* The kernel is about to write here: what is kept of it is open until guard_unpin gets what was
+ * added to *pinned, a bit for each guard.
  */
 void guard_pin(uintptr_t address, size_t bytes, uint64_t *pinned);
 void guard_unpin(uint64_t pinned);

@@ -1,4 +1,5 @@
-/* guard_calls - see guard_calls.h. All of these take up to six words, so that one function passes them on. */
+/* guard_calls - see guard_calls.h. All of these take up to six words, so that one function passes
+ * them on. */
 #include "inject/guard_calls.h"
 
 #include "inject/confine.h"
@@ -210,7 +211,8 @@ static const uintptr_t ours[] = {
 
 /* ---- by number ---- */
 
-/* What a number does is what the function of that name does; of others each argument may be a place. */
+/* What a number does is what the function of that name does; of others each argument may be a
+ * place. */
 static const struct row *row_of_number(long number)
 {
     static const struct row others = {"syscall", PLACES, 63, 0, 0};

@@ -1,9 +1,11 @@
-/* guard_calls - calls by which the kernel writes into the program's memory, while any of that is guarded: it would
- * meet a closed page and the call would fail. So what they write into is opened before, and told as written.
+/* guard_calls - calls by which the kernel writes into the program's memory, while any of that is
+ * guarded: it would meet a closed page and the call would fail. So what they write into is opened
+ * before, and told as written.
  *
- * Nothing is exported for them and nothing is looked up before the first guard: got.c writes the addresses of these
- * functions into the tables of the program's objects then. What makes a system call by an instruction of its
- * own is not seen; io_uring, which needs none, is a reason for no guard at all.
+ * Nothing is exported for them and nothing is looked up before the first guard: got.c writes the
+ * addresses of these functions into the tables of the program's objects then. What makes a system
+ * call by an instruction of its own is not seen; io_uring, which needs none, is a reason for no
+ * guard at all.
  */
 #ifndef INJECT_GUARD_CALLS_H
 #define INJECT_GUARD_CALLS_H

@@ -1,4 +1,5 @@
-/* guard_calls_list - functions of libc by which the kernel writes into memory, and which of their arguments say where. */
+/* guard_calls_list - functions of libc by which the kernel writes into memory, and which of their
+ * arguments say where. */
 #ifndef INJECT_GUARD_CALLS_LIST_H
 #define INJECT_GUARD_CALLS_LIST_H
 

@@ -1,5 +1,5 @@
-/* guard_check - may the pages of watched memory be kept from being written to, without harm to the program? The
- * kernel's own files say what they are and what its threads do.
+/* guard_check - may the pages of watched memory be kept from being written to, without harm to the
+ * program? The kernel's own files say what they are and what its threads do.
  */
 #ifndef INJECT_GUARD_CHECK_H
 #define INJECT_GUARD_CHECK_H

@@ -1,5 +1,5 @@
-/* itt - Intel's tracing, whose static part programs have in themselves: at its first call it loads the library
- * that INTEL_LIBITTNOTIFY64 names, and hands it the list of its functions to be filled.
+/* itt - Intel's tracing, whose static part programs have in themselves: at its first call it loads
+ * the library that INTEL_LIBITTNOTIFY64 names, and hands it the list of its functions to be filled.
  */
 #include "inject/ops.h"
 #include "inject/process.h"
@@ -44,8 +44,9 @@ struct itt_domain {
     void *more[2];
 };
 
-/* oneDNN tells of each primitive that it runs, to whoever listens for the program's own tasks: these are no
- * parts of the program. Its domain is not enabled, so that most of its calls end where they are made.
+/* oneDNN tells of each primitive that it runs, to whoever listens for the program's own tasks:
+ * these are no parts of the program. Its domain is not enabled, so that most of its calls end where
+ * they are made.
  */
 static bool is_library(const char *name)
 {
@@ -88,7 +89,8 @@ static bool is_heard(const struct itt_domain *d)
 
 #define TORCH "PyTorch"
 
-/* Its operators come as tasks of this domain, and what the program itself says to torch.profiler.itt does, too. */
+/* Its operators come as tasks of this domain, and what the program itself says to
+ * torch.profiler.itt does, too. */
 static bool is_torch(const struct itt_domain *d)
 {
     return d && ops_wanted() && d->name && strcmp(d->name, TORCH) == 0;

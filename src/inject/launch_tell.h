@@ -1,4 +1,5 @@
-/* launch_tell - launches that a thread has counted (launches.h) become records. It is in a record. */
+/* launch_tell - launches that a thread has counted (launches.h) become records. It is in a record.
+ */
 #ifndef INJECT_LAUNCH_TELL_H
 #define INJECT_LAUNCH_TELL_H
 

@@ -1,7 +1,7 @@
 /* launches - see launches.h.
  *
- * A thread launches the same from the same place again and again: it counts by itself, in a small table, and tells
- * now and then. So most launches cost a comparison and an addition.
+ * A thread launches the same from the same place again and again: it counts by itself, in a small
+ * table, and tells now and then. So most launches cost a comparison and an addition.
  */
 #include "inject/launches.h"
 

@@ -1,5 +1,5 @@
-/* launches - work that is handed to a device, counted by the stack that it comes from and by what is launched. Only
- * where that is asked for.
+/* launches - work that is handed to a device, counted by the stack that it comes from and by what
+ * is launched. Only where that is asked for.
  */
 #ifndef INJECT_LAUNCHES_H
 #define INJECT_LAUNCHES_H

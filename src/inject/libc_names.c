@@ -2,8 +2,8 @@
  *
  * The library is linked with this instead of libc: so its references have no versions and are bound
  * to whatever libc a program has, and another name than these does not link. All of them are in the
- * libc.so.6 of every glibc since 2.4, but for those that the sources declare weak, so that no program
- * fails to start because of us. `tools/check_target` reads this list.
+ * libc.so.6 of every glibc since 2.4, but for those that the sources declare weak, so that no
+ * program fails to start because of us. `tools/check_target` reads this list.
  */
 #pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch" /* they have no types here */
 

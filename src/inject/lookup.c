@@ -73,8 +73,8 @@ static struct lookup_entry *find(struct lookup *t, uint64_t key, uint32_t *numbe
     return NULL;
 }
 
-/* Take a free entry for `mark`; a thread that adds the same key meanwhile is found out. Of an entry that is in use, the lock of
- * its cache line is not asked for.
+/* Take a free entry for `mark`; a thread that adds the same key meanwhile is found out. Of an entry
+ * that is in use, the lock of its cache line is not asked for.
  */
 static enum lookup_claim take(struct lookup *t, uint64_t key, uint64_t mark, uint32_t *number,
                               struct lookup_entry **entry)

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #define LOOKUP_SEGMENTS 9
-#define LOOKUP_FIRST 256u /* entries of the first segment: a page, all that a short program needs */
+/* entries of the first segment: a page, all that a short program needs */
+#define LOOKUP_FIRST 256u
 
 struct lookup_entry {
     _Atomic uint64_t key;
@@ -37,7 +38,8 @@ enum lookup_claim lookup_claim_new(struct lookup *t, uint64_t key, uint32_t *num
 /* False: it was not there; *value: what it had. */
 bool lookup_remove(struct lookup *t, uint64_t key, uint64_t *value);
 
-/* The value of a key, be it new or not; keys below 2 are none. Who looks meanwhile may see the old one, or 0. */
+/* The value of a key, be it new or not; keys below 2 are none. Who looks meanwhile may see the old
+ * one, or 0. */
 void lookup_set(struct lookup *t, uint64_t key, uint64_t value);
 
 /* The same set used as a map: a value stands before its key can be found. No removal then. */

@@ -49,8 +49,8 @@ static void leave(void)
     local.quiet = 0;
 }
 
-/* Which of two maps at one address came first: ticks of exact recordings do not tell, others are the time as
- * it was when we entered. 0: a clock may ask the kernel.
+/* Which of two maps at one address came first: ticks of exact recordings do not tell, others are
+ * the time as it was when we entered. 0: a clock may ask the kernel.
  */
 static uint64_t time_now(const struct thread *t)
 {

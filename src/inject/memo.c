@@ -11,8 +11,8 @@ static inline size_t set_of(uint64_t key)
     return ((key >> 20) & (sets - 1)) * MEMO_WAYS;
 }
 
-/* It came after `before` and was not expected: the second time in a row it will be. A loop that is left
- * goes on with itself the next time.
+/* It came after `before` and was not expected: the second time in a row it will be. A loop that is
+ * left goes on with itself the next time.
  */
 static uint32_t strayed(struct memo *m, struct memo_entry *before, unsigned int place)
 {
@@ -78,8 +78,8 @@ static size_t place_for(struct memo *m, uint64_t key)
     return set + m->turn[set / MEMO_WAYS]++ % MEMO_WAYS;
 }
 
-/* The words of the first step, which is none of the walk's, and those of the walk; the last is compared
- * again where others would be.
+/* The words of the first step, which is none of the walk's, and those of the walk; the last is
+ * compared again where others would be.
  */
 static bool read_words(const struct thread *t, const struct memo_call *c, struct path_words *w)
 {

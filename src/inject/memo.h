@@ -1,12 +1,14 @@
 /* memo - stacks that a thread has met more than once, and what their walks read.
  *
- * A walk is a function of the registers and of the words that it read, from the stack and from the frames
- * of Python. The memo keeps those words; when they are all the same again, so is the stack. Nothing is
- * assumed: equal words make an equal walk. Comparing is a row of independent loads, about a nanosecond
- * per frame. A stack that is met once is not kept, so that those who come again are not driven out.
+ * A walk is a function of the registers and of the words that it read, from the stack and from the
+ * frames of Python. The memo keeps those words; when they are all the same again, so is the stack.
+ * Nothing is assumed: equal words make an equal walk. Comparing is a row of independent loads,
+ * about a nanosecond per frame. A stack that is met once is not kept, so that those who come again
+ * are not driven out.
  *
- * Programs repeat themselves: a stack is most often followed by the one that followed it before, so that
- * one is compared at once, by the registers of the call alone. Only where it is another is it looked for.
+ * Programs repeat themselves: a stack is most often followed by the one that followed it before, so
+ * that one is compared at once, by the registers of the call alone. Only where it is another is it
+ * looked for.
  */
 #ifndef INJECT_MEMO_H
 #define INJECT_MEMO_H
@@ -27,8 +29,8 @@ struct memo_call {
     uintptr_t python; /* the thread's innermost Python frame; 0: none */
 };
 
-/* The first step is part of it: allocation wrappers would otherwise share one key. A Python frame that has
- * gone on stands at another instruction.
+/* The first step is part of it: allocation wrappers would otherwise share one key. A Python frame
+ * that has gone on stands at another instruction.
  */
 static inline uint64_t memo_key(const struct memo_call *c, uintptr_t instruction)
 {
@@ -83,8 +85,8 @@ static inline __attribute__((always_inline)) bool memo_is_it(const struct memo *
     return sight_same(c, e->frames);
 }
 
-/* The stack after this one will most often be the one that came after it before: what is compared then
- * is fetched now, and need not wait until it is known who asks.
+/* The stack after this one will most often be the one that came after it before: what is compared
+ * then is fetched now, and need not wait until it is known who asks.
  */
 static inline uint32_t memo_recalled(struct memo *m, unsigned int place)
 {

@@ -3,8 +3,8 @@
  *   memscope-aten-b: NAME      an operator begins; its end is -e
  *   memscope-aten-ac:ptr=N;is_write=True;is_read=False;...;name=NAME;...;tensor_size=N;...
  *
- * The same under their older name, leaks-aten. They become regions and accesses; of tensors that are on no
- * device nothing is said, so these are not all accesses.
+ * The same under their older name, leaks-aten. They become regions and accesses; of tensors that
+ * are on no device nothing is said, so these are not all accesses.
  */
 #include "inject/ranges.h"
 #include "tidemark.h"
@@ -22,7 +22,8 @@ static const char *after(const char *text, const char *start)
     return strncmp(text, start, bytes) ? NULL : text + bytes;
 }
 
-/* A name ends with its text, or before what separates values; "torch._ops.aten.add.Tensor" stays whole. */
+/* A name ends with its text, or before what separates values; "torch._ops.aten.add.Tensor" stays
+ * whole. */
 static void copy_name(char *to, const char *from)
 {
     size_t bytes;

@@ -18,8 +18,8 @@
 
 /* ---- the Python frames alone ---- */
 
-struct
-    sides { /* of t->python_frames: inner ones from 0, outer ones at the end, all if none is left out */
+struct sides { /* of t->python_frames: inner ones from 0, outer ones at the end, all if none is left
+                  out */
     size_t inner, outer, left_out, entries_left_out;
 };
 

@@ -1,7 +1,7 @@
 /* mstx_memory - see mstx_memory.h.
  *
- * Without a tool that listens, the library returns no handles, and programs then tell nothing more. So they get ours, which
- * the library hands on to nobody.
+ * Without a tool that listens, the library returns no handles, and programs then tell nothing more.
+ * So they get ours, which the library hands on to nobody.
  */
 #include "inject/mstx_memory.h"
 

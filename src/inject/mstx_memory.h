@@ -1,5 +1,6 @@
-/* mstx_memory - MSTX's functions for memory: pools, as those of NVTX (pool_memory.h). Each gets the arguments of a call and
- * what the library returned, and says what the program gets: a handle of ours where nobody else gave one.
+/* mstx_memory - MSTX's functions for memory: pools, as those of NVTX (pool_memory.h). Each gets the
+ * arguments of a call and what the library returned, and says what the program gets: a handle of
+ * ours where nobody else gave one.
  */
 #ifndef INJECT_MSTX_MEMORY_H
 #define INJECT_MSTX_MEMORY_H

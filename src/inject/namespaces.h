@@ -1,4 +1,5 @@
-/* namespaces - where a namespace of its own (dlmopen) leads: functions that go to the allocator there. */
+/* namespaces - where a namespace of its own (dlmopen) leads: functions that go to the allocator
+ * there. */
 #ifndef INJECT_NAMESPACES_H
 #define INJECT_NAMESPACES_H
 

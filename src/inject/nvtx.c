@@ -1,5 +1,6 @@
-/* nvtx - NVIDIA's tools extension, version 3, which programs have in themselves: at its first call it loads the
- * library that NVTX_INJECTION64_PATH names, and hands it the tables of its functions to be filled.
+/* nvtx - NVIDIA's tools extension, version 3, which programs have in themselves: at its first call
+ * it loads the library that NVTX_INJECTION64_PATH names, and hands it the tables of its functions
+ * to be filled.
  */
 #include "inject/nvtx_text.h"
 #include "inject/process.h"

@@ -1,5 +1,6 @@
-/* nvtx_memory - NVTX's extension for memory (nvToolsExtMem.h), by which a program tells of its pools. It is asked for apart
- * from NVTX itself: at its first call it hands over the slots of its functions.
+/* nvtx_memory - NVTX's extension for memory (nvToolsExtMem.h), by which a program tells of its
+ * pools. It is asked for apart from NVTX itself: at its first call it hands over the slots of its
+ * functions.
  */
 #include "inject/nvtx_text.h"
 #include "inject/pool_memory.h"
@@ -147,8 +148,8 @@ static function *const ours[] = {
 
 int InitializeInjectionNvtxExtension(const struct module *m);
 
-/* Functions of other extensions do nothing. That is no failure: a program would take it for nobody's listening to NVTX
- * at all (nvtxDomainIsEnabled).
+/* Functions of other extensions do nothing. That is no failure: a program would take it for
+ * nobody's listening to NVTX at all (nvtxDomainIsEnabled).
  */
 EXPORT int InitializeInjectionNvtxExtension(const struct module *m)
 {

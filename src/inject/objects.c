@@ -38,7 +38,8 @@ static _Atomic bool made, more, missed;
 static _Atomic(const struct link_map *) spaces[OBJECTS_SPACES]; /* besides the program's */
 static struct counts last;                                      /* when the table was made */
 static uint32_t last_forks;
-/* 1 + process.forks while a thread writes: what a child inherits says nothing of its own threads. */
+/* 1 + process.forks while a thread writes: what a child inherits says nothing of its own threads.
+ */
 static _Atomic uint32_t writing;
 
 /* ---- making it ---- */
@@ -220,8 +221,8 @@ static bool look_if_changed(void)
 
 /* ---- asking ---- */
 
-/* Of those around an address the innermost: what the kernel has loaded, the program and the loader, may
- * have room between its segments, and others in that.
+/* Of those around an address the innermost: what the kernel has loaded, the program and the loader,
+ * may have room between its segments, and others in that.
  */
 static bool find_in(const struct table *t, const void *address, struct object *found)
 {

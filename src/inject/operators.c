@@ -1,7 +1,7 @@
 /* operators - see operators.h.
  *
- * A new that fails throws, through our frame: whoever unwinds it is told to call us, so that the thread
- * does not stay muted. The countdown stays as the allocator has left it then.
+ * A new that fails throws, through our frame: whoever unwinds it is told to call us, so that the
+ * thread does not stay muted. The countdown stays as the allocator has left it then.
  */
 #include "inject/operators.h"
 #include "inject/objects.h"
@@ -130,8 +130,9 @@ const struct got_hook operators_hooks[OPERATORS] = {
     HOOK("_ZdaPvSt11align_val_tRKSt9nothrow_t", delete_19),
 };
 
-/* Only those that the whole program is bound to, and that are the allocator's. dlsym is not asked for
- * what that does not have: in vain, it allocates, and leaves an error behind for the program's dlerror.
+/* Only those that the whole program is bound to, and that are the allocator's. dlsym is not asked
+ * for what that does not have: in vain, it allocates, and leaves an error behind for the program's
+ * dlerror.
  */
 bool operators_start(void)
 {

@@ -1,5 +1,5 @@
-/* ops - the operators of a framework, each with its beginning and its end in a thread. Many thousands of them run in a
- * second: a record of each is one word, and its name is told once.
+/* ops - the operators of a framework, each with its beginning and its end in a thread. Many
+ * thousands of them run in a second: a record of each is one word, and its name is told once.
  */
 #ifndef INJECT_OPS_H
 #define INJECT_OPS_H

@@ -1,5 +1,5 @@
-/* own_rank - which rank of a distributed program this process is, as the environment says. Of that only the variables
- * of RING_RANKS are looked at, and only a number is told.
+/* own_rank - which rank of a distributed program this process is, as the environment says. Of that
+ * only the variables of RING_RANKS are looked at, and only a number is told.
  */
 #ifndef INJECT_OWN_RANK_H
 #define INJECT_OWN_RANK_H
@@ -14,7 +14,8 @@ enum {
 #undef X
 };
 
-/* As the program starts, and never later: a shell frees what its environment was made of. Is there anything? */
+/* As the program starts, and never later: a shell frees what its environment was made of. Is there
+ * anything? */
 bool own_rank_learn(char *const *environment);
 /* What is known now, of the environment or by the program's word. */
 void own_rank_keep(size_t which, const char *digits, size_t count);

@@ -20,8 +20,8 @@ void ownstack_set(struct thread *t, uintptr_t low, uintptr_t high)
     t->stack_high = high;
 }
 
-/* pthread_getattr_np allocates, which our hooks let pass, and holds a lock of the thread meanwhile. A
- * handler that interrupted malloc must not do the one, the program's own pthread_getattr_np that
+/* pthread_getattr_np allocates, which our hooks let pass, and holds a lock of the thread meanwhile.
+ * A handler that interrupted malloc must not do the one, the program's own pthread_getattr_np that
  * allocates must not wait for the other: a thread whose first record is of such a kind has no known
  * stack at first.
  */

@@ -1,5 +1,5 @@
-/* parts - see parts.h. Instructions are not decoded: bytes that look like a jump but are none lead to
- * places that have nothing in common, so several that agree are none of these.
+/* parts - see parts.h. Instructions are not decoded: bytes that look like a jump but are none lead
+ * to places that have nothing in common, so several that agree are none of these.
  */
 #include "inject/parts.h"
 #include "inject/objects.h"

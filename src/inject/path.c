@@ -1,5 +1,5 @@
-/* path - see path.h. Steps are kept at the end of an array, the innermost first, so that new ones are
- * put before those that stay.
+/* path - see path.h. Steps are kept at the end of an array, the innermost first, so that new ones
+ * are put before those that stay.
  */
 #include "inject/path.h"
 

@@ -1,7 +1,8 @@
-/* pluggable - functions that PyTorch's CUDAPluggableAllocator can be given, so that its blocks are the driver's,
- * one by one, and not parts of a pool:
+/* pluggable - functions that PyTorch's CUDAPluggableAllocator can be given, so that its blocks are
+ * the driver's, one by one, and not parts of a pool:
  *
- *     torch.cuda.memory.CUDAPluggableAllocator(library, "tidemark_cuda_malloc", "tidemark_cuda_free")
+ *     torch.cuda.memory.CUDAPluggableAllocator(library, "tidemark_cuda_malloc",
+ * "tidemark_cuda_free")
  */
 #include "inject/device.h"
 

@@ -31,8 +31,8 @@ void process_leave(void);
 void process_pause(bool paused);
 bool process_paused(void);
 
-/* This process is in a window, or outside of all, and so are others that have said nothing of their own;
- * until it says something, it follows as well. A forked child begins so.
+/* This process is in a window, or outside of all, and so are others that have said nothing of their
+ * own; until it says something, it follows as well. A forked child begins so.
  */
 void process_window(bool inside);
 bool process_follows(void);

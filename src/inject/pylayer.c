@@ -3,9 +3,9 @@
  * A layer keeps no header and no state of a block: so blocks from before it came are freed through
  * it, and blocks from its time outlive it. While the allocator beneath works for us it is muted, so
  * what it takes from malloc or from the kernel is not counted beside it. Small blocks of the
- * interpreter's own allocator never come from malloc: for these the layer counts down and jumps. One
- * that is to be sampled is asked for a little larger, so that it does come from malloc, whose free is
- * hooked: frees of all others, millions a second, then go straight to the interpreter.
+ * interpreter's own allocator never come from malloc: for these the layer counts down and jumps.
+ * One that is to be sampled is asked for a little larger, so that it does come from malloc, whose
+ * free is hooked: frees of all others, millions a second, then go straight to the interpreter.
  */
 #include "inject/pylayer.h"
 
@@ -19,8 +19,8 @@
 #define CALL "an allocator of Python"
 #define SMALL 512u /* the most that the interpreter serves from its pools */
 
-/* The countdown alone: in exact mode it stands below zero, and other changes of the mode are noticed
- * by the hooks of malloc and free, soon enough.
+/* The countdown alone: in exact mode it stands below zero, and other changes of the mode are
+ * noticed by the hooks of malloc and free, soon enough.
  */
 static inline bool skip(size_t size)
 {

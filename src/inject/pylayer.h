@@ -1,4 +1,5 @@
-/* pylayer - functions of ours that stand on the allocators of a Python interpreter, see pylayer.c. */
+/* pylayer - functions of ours that stand on the allocators of a Python interpreter, see pylayer.c.
+ */
 #ifndef INJECT_PYLAYER_H
 #define INJECT_PYLAYER_H
 

@@ -151,8 +151,8 @@ static struct allocator bare(enum domain domain)
 }
 
 /* Its own allocator: it has no context, is no other module's, serves MEM and OBJ alike and not RAW,
- * which is malloc. Its mimalloc is not that: it has functions for each domain, and keeps large blocks
- * as well to itself.
+ * which is malloc. Its mimalloc is not that: it has functions for each domain, and keeps large
+ * blocks as well to itself.
  */
 static bool has_pools(const struct allocator *a)
 {
@@ -205,7 +205,8 @@ static bool take_domain(enum domain domain)
     return cover(domain, &wrapped);
 }
 
-/* Where no allocation is recorded, the interpreter is left as it is: even a call more would cost. */
+/* Where no allocation is recorded, the interpreter is left as it is: even a call more would cost.
+ */
 static void take_all(void)
 {
     bool debug;
@@ -326,8 +327,8 @@ static bool settled(void)
     return is_ours(&mem) && is_ours(&obj);
 }
 
-/* Is our layer still there? An interpreter may have set its allocators anew, as it does in Py_Initialize
- * and as a program may at any time.
+/* Is our layer still there? An interpreter may have set its allocators anew, as it does in
+ * Py_Initialize and as a program may at any time.
  */
 static void check(void)
 {

@@ -1,5 +1,5 @@
-/* ranges - what a program says of itself to somebody else: ranges and marks of NVTX, ROCTX, MSTX and ITT become
- * regions and marks, and ranges that are steps end as steps.
+/* ranges - what a program says of itself to somebody else: ranges and marks of NVTX, ROCTX, MSTX
+ * and ITT become regions and marks, and ranges that are steps end as steps.
  */
 #ifndef INJECT_RANGES_H
 #define INJECT_RANGES_H
@@ -17,10 +17,12 @@ void ranges_stop(uint64_t number);
 
 void ranges_mark(const char *name, uint64_t value);
 
-/* memscope_said.c: is it a mark that tells of operators and their accesses? Then it was taken as that. */
+/* memscope_said.c: is it a mark that tells of operators and their accesses? Then it was taken as
+ * that. */
 bool memscope_said(const char *text);
 
-/* A name that lasts, once for all that are the same; NULL: there is no more room. Laid out as ITT's handles. */
+/* A name that lasts, once for all that are the same; NULL: there is no more room. Laid out as ITT's
+ * handles. */
 struct ranges_name {
     const char *text;
     const void *wide;

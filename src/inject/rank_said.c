@@ -1,5 +1,5 @@
-/* rank_said - see rank_said.h. What a program puts into its environment later, as processes do that multiprocessing
- * has started, is seen where it does so: setenv and putenv.
+/* rank_said - see rank_said.h. What a program puts into its environment later, as processes do that
+ * multiprocessing has started, is seen where it does so: setenv and putenv.
  */
 #include "inject/rank_said.h"
 

@@ -1,4 +1,5 @@
-/* rank_said - which rank a program is: as it starts, by its environment, and when it says so itself. */
+/* rank_said - which rank a program is: as it starts, by its environment, and when it says so
+ * itself. */
 #ifndef INJECT_RANK_SAID_H
 #define INJECT_RANK_SAID_H
 

@@ -1,5 +1,6 @@
-/* real - see real.h. dlsym may allocate while it looks: that comes out of a few static bytes. A libc
- * before 2.34 has it in a library of its own, which a program need not have: then we look by hand.
+/* real - see real.h. dlsym may allocate while it looks: that comes out of a few static bytes. A
+ * libc before 2.34 has it in a library of its own, which a program need not have: then we look by
+ * hand.
  */
 #include "inject/real.h"
 

@@ -180,7 +180,8 @@ static uint64_t place_of_mark(void)
     return AMONG_MANY;
 }
 
-/* Who is there already is marked: a block of the same address, whose end was missed. Mostly nothing is. */
+/* Who is there already is marked: a block of the same address, whose end was missed. Mostly nothing
+ * is. */
 static bool claim(const void *p, struct lookup_entry **entry)
 {
     uint32_t number;

@@ -1,8 +1,9 @@
 /* sight - see sight.h.
  *
- * Frames are followed from the innermost outward. Where one is met that the last look had, all beyond it
- * may be the same: they are compared, word by word, and if every one of them is, the look ends there.
- * If one has changed, those before it are taken over as they are, and the walk goes on behind it.
+ * Frames are followed from the innermost outward. Where one is met that the last look had, all
+ * beyond it may be the same: they are compared, word by word, and if every one of them is, the look
+ * ends there. If one has changed, those before it are taken over as they are, and the walk goes on
+ * behind it.
  */
 #include "inject/sight.h"
 
@@ -18,8 +19,8 @@ static inline uint64_t stir(uint64_t h, uint64_t value)
     return h ^ h >> 32;
 }
 
-/* A thread's own PyThreadState can be read as it is; what that points to is a word of its stack, or of
- * a frame that is not ready.
+/* A thread's own PyThreadState can be read as it is; what that points to is a word of its stack, or
+ * of a frame that is not ready.
  */
 static bool start(const struct py_memory *m, uintptr_t tstate, uintptr_t *at)
 {
@@ -76,8 +77,8 @@ static inline bool is_unchanged(const struct py_memory *m, const struct seen_fra
            (!f->crossed || leads_on(m, f->previous, next));
 }
 
-/* The same for a thread that looks at itself: each address was just read from the frame before, so it
- * is a frame's. What else a word holds is masked.
+/* The same for a thread that looks at itself: each address was just read from the frame before, so
+ * it is a frame's. What else a word holds is masked.
  */
 static size_t count_plain(const struct sight *s, const struct py_memory *m, size_t end)
 {
@@ -151,8 +152,8 @@ static enum py_step take_fresh(struct look *l)
     return PY_FRAME;
 }
 
-/* Where the last look had this frame: true if all beyond it are the same. Else those are taken over that
- * are, and the walk goes on behind them.
+/* Where the last look had this frame: true if all beyond it are the same. Else those are taken over
+ * that are, and the walk goes on behind them.
  */
 static bool joins(struct look *l)
 {

@@ -1,5 +1,5 @@
-/* sight - which Python frames a thread is in. Most of them are those of its last look: these are only
- * compared with what was seen then, and need not be hashed or named again.
+/* sight - which Python frames a thread is in. Most of them are those of its last look: these are
+ * only compared with what was seen then, and need not be hashed or named again.
  */
 #ifndef INJECT_SIGHT_H
 #define INJECT_SIGHT_H
@@ -14,8 +14,8 @@ struct sighting {
     bool bad; /* it broke off */
 };
 
-/* The innermost frame of the calling thread, by plain loads: its own PyThreadState can be read as it is.
- * 0: there is none that could be one.
+/* The innermost frame of the calling thread, by plain loads: its own PyThreadState can be read as
+ * it is. 0: there is none that could be one.
  */
 static inline uintptr_t sight_top(uintptr_t tstate)
 {
@@ -27,18 +27,19 @@ static inline uintptr_t sight_top(uintptr_t tstate)
     return at & 7 || at < ARCH_PAGE_LEAST ? 0 : at;
 }
 
-/* By plain loads, or through t->glimpse when `m` reads so. t->sight has the frames afterwards, none if
- * there are too many for it.
+/* By plain loads, or through t->glimpse when `m` reads so. t->sight has the frames afterwards, none
+ * if there are too many for it.
  */
 struct sighting sight_look(struct thread *t, const struct py_memory *m, uintptr_t tstate);
 
-/* The frames of the last look as they stand in a STACK, into t->python_frames, the innermost first; the
- * outermost of each call of the interpreter has the bit `entry`, too. Their codes are told to the
- * collector. How many there are; fewer where one cannot be read.
+/* The frames of the last look as they stand in a STACK, into t->python_frames, the innermost first;
+ * the outermost of each call of the interpreter has the bit `entry`, too. Their codes are told to
+ * the collector. How many there are; fewer where one cannot be read.
  */
 size_t sight_frames(struct thread *t, const struct py_memory *m, uint64_t entry);
 
-/* The same for one of t->sight: f->frame is how it stands in a STACK, 0 where it is none of the program's. */
+/* The same for one of t->sight: f->frame is how it stands in a STACK, 0 where it is none of the
+ * program's. */
 bool sight_name(struct thread *t, const struct py_memory *m, struct seen_frame *f);
 
 /* ---- for the memo ---- */
@@ -54,8 +55,8 @@ static inline uintptr_t sight_word(uintptr_t at, uint16_t offset)
     return *(const volatile uintptr_t *)(at + offset);
 }
 
-/* Are the frames from the innermost on, which is known to be there, as they were? Each address was just read
- * from the frame before, or is the thread's innermost: so it is a frame's.
+/* Are the frames from the innermost on, which is known to be there, as they were? Each address was
+ * just read from the frame before, or is the thread's innermost: so it is a frame's.
  */
 static inline __attribute__((always_inline)) bool sight_same(const union memo_cell *c, size_t count)
 {

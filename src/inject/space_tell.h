@@ -12,8 +12,9 @@ struct space_told {
     uint64_t handle, bytes, owner;
     uint64_t when; /* 0: now */
     uint8_t kind;  /* of its space, or of an access */
-    /* Of an allocation, or one that failed, and of an access: write the name of the space, then of the call, to where there is room for
-     * SPACE_TEXT_MOST; how many bytes the first has, and both. Called only if it is told.
+    /* Of an allocation, or one that failed, and of an access: write the name of the space, then of
+     * the call, to where there is room for SPACE_TEXT_MOST; how many bytes the first has, and both.
+     * Called only if it is told.
      */
     size_t (*name)(char *to, const void *context, size_t *all);
     const void *context;

@@ -1,8 +1,8 @@
-/* stacks - see stacks.h. A stack is known by a 64-bit hash of its frames: among a million stacks, two
- * share one with a chance of 1 in 37 million. Its number is its place in the table.
+/* stacks - see stacks.h. A stack is known by a 64-bit hash of its frames: among a million stacks,
+ * two share one with a chance of 1 in 37 million. Its number is its place in the table.
  *
- * Stacks that follow one another differ in their innermost frames. So a thread keeps the last one: the
- * hash goes on from where they part, and the collector is told the rest of the frames alone.
+ * Stacks that follow one another differ in their innermost frames. So a thread keeps the last one:
+ * the hash goes on from where they part, and the collector is told the rest of the frames alone.
  */
 #include "inject/stacks.h"
 
@@ -21,8 +21,8 @@ static size_t shared_with(const struct trail *trail, const uint64_t *frames, siz
     return i;
 }
 
-/* The trail becomes its first `shared` frames and what comes after them in it, up to `count`. The hash of
- * all.
+/* The trail becomes its first `shared` frames and what comes after them in it, up to `count`. The
+ * hash of all.
  */
 static uint64_t follow(struct trail *trail, size_t shared, size_t count, uint64_t seed)
 {
@@ -37,8 +37,8 @@ static uint64_t follow(struct trail *trail, size_t shared, size_t count, uint64_
     return h | 2; /* 0 and 1 are no keys */
 }
 
-/* What the trail has besides what the collector knows: the frames after the first `shared` of `from`,
- * which had `had`. Records have the innermost first.
+/* What the trail has besides what the collector knows: the frames after the first `shared` of
+ * `from`, which had `had`. Records have the innermost first.
  */
 static void tell(struct thread *t, uint32_t number, size_t shared, uint32_t from, size_t had)
 {
@@ -57,9 +57,9 @@ static void tell(struct thread *t, uint32_t number, size_t shared, uint32_t from
 #define NEWS_MANY 960u  /* from here on only the first of so many is looked for: */
 #define NEWS_EACH 4u
 
-/* To look for a stack among millions is a miss of the cache in each of several tables, and where nearly all
- * are new it is in vain: most are then given a number unseen. One that does come again has two numbers,
- * and is told twice: the collector makes one stack of them.
+/* To look for a stack among millions is a miss of the cache in each of several tables, and where
+ * nearly all are new it is in vain: most are then given a number unseen. One that does come again
+ * has two numbers, and is told twice: the collector makes one stack of them.
  */
 static uint32_t number_unseen(struct thread *t)
 {
@@ -85,7 +85,8 @@ static struct numbered *near_of(struct thread *t, uint64_t h)
     return &t->stacks[(h >> 20) % (mode_is_exact(local.mode) ? NUMBERED : NUMBERED_FEW)];
 }
 
-/* The number of the trail, of whose `count` frames the first `shared` are those that it had before. */
+/* The number of the trail, of whose `count` frames the first `shared` are those that it had before.
+ */
 static uint32_t number_of(struct thread *t, size_t shared, size_t count, bool *known)
 {
     struct trail *trail = &t->told;

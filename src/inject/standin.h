@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Fill the fields of `r` that nothing was found for, with functions that look again when they are called:
- * `again` says whether one is in `later` by now.
+/* Fill the fields of `r` that nothing was found for, with functions that look again when they are
+ * called: `again` says whether one is in `later` by now.
  */
 void standin_fill(struct real *r, const struct real *later, bool (*again)(const char *name));
 

@@ -71,8 +71,8 @@ static uint32_t who(struct caller c)
     return stack;
 }
 
-/* libc keeps a thread's descriptor at the top of its stack. Asking it for the bounds would allocate,
- * and the thread may be one that never does.
+/* libc keeps a thread's descriptor at the top of its stack. Asking it for the bounds would
+ * allocate, and the thread may be one that never does.
  */
 static void enter(const struct start *s)
 {

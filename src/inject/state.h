@@ -38,7 +38,8 @@ struct line_place { /* how far the lines of a Python function were read */
     struct py_line_place place;
 };
 
-/* The last of a series of stacks: what the next one shares with it is neither hashed nor told again. */
+/* The last of a series of stacks: what the next one shares with it is neither hashed nor told
+ * again. */
 struct trail {
     uint32_t number; /* of all its frames; 0: nobody was told of it */
     uint32_t count;
@@ -53,16 +54,16 @@ struct path_step {    /* of the last walk: short, as all of them are compared ag
     uint32_t pc_at, fp_at, cfa_at; /* where it read what, in bytes below the stack's end; 0: not */
     bool leads : 1, guessed : 1;   /* to a frame, by a guess */
     bool uses_fp : 1;
-    bool
-        needs_fp : 1; /* where the frame pointer is something else, so may be what lies further up */
-    bool plain : 1;   /* the same return address leads on in the same way */
+    bool needs_fp : 1; /* where the frame pointer is something else, so may be what lies further up
+                        */
+    bool plain : 1;    /* the same return address leads on in the same way */
 };
 
 struct path {
-    size_t count; /* of `steps`, at its end, after one that stands for where the walk began */
-    bool cut;     /* its last step led nowhere */
-    size_t
-        shared; /* outermost frames, with the mark of a cut, that the last walk found as they were */
+    size_t count;  /* of `steps`, at its end, after one that stands for where the walk began */
+    bool cut;      /* its last step led nowhere */
+    size_t shared; /* outermost frames, with the mark of a cut, that the last walk found as they
+                      were */
     const struct path_step *next; /* that a walk under way may join */
     size_t fresh_count;           /* steps of a walk under way, */
     struct caller began;          /* which began here */
@@ -124,8 +125,8 @@ struct memo_entry {
 
 _Static_assert(sizeof(struct memo_entry) == 64, "more than a line of the cache");
 
-/* How the frames of the thread's trail came together, the outermost first: how many native frames and how
- * many of Python's were used up with each.
+/* How the frames of the thread's trail came together, the outermost first: how many native frames
+ * and how many of Python's were used up with each.
  */
 struct meld {
     size_t count; /* 0: the trail is none of ours */
@@ -283,8 +284,8 @@ extern struct home home __attribute__((visibility("hidden")));
 extern struct ring_control nobody __attribute__((visibility("hidden")));
 
 struct process {
-    /* Never NULL: a page of our own with mode off when not recorded, and before that is known. Other
-     * threads may look while the first one finds out.
+    /* Never NULL: a page of our own with mode off when not recorded, and before that is known.
+     * Other threads may look while the first one finds out.
      */
     _Atomic(struct ring_control *) control;
     _Atomic(_Atomic uint32_t *) mode; /* never NULL: the collector's, or one of our own */

@@ -50,8 +50,8 @@ void *sys_share(int fd, uint64_t offset, size_t bytes)
     return sys_failed(at) ? NULL : (void *)at;
 }
 
-/* A remap from a size of 0 is a second mapping. It would be filled where memory is locked: so the page
- * that it starts from must not be.
+/* A remap from a size of 0 is a second mapping. It would be filled where memory is locked: so the
+ * page that it starts from must not be.
  */
 void *sys_share_again(const void *page, size_t skip, size_t bytes)
 {

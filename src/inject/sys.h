@@ -39,8 +39,8 @@ void *sys_memory(size_t bytes);
 void sys_unmap(void *at, size_t bytes);
 /* A shared window of a file; NULL on failure. */
 void *sys_share(int fd, uint64_t offset, size_t bytes);
-/* The same file as `page` is of, so many bytes behind that page's start; no descriptor, path or right is
- * needed, but for a moment as much room for addresses as is skipped.
+/* The same file as `page` is of, so many bytes behind that page's start; no descriptor, path or
+ * right is needed, but for a moment as much room for addresses as is skipped.
  */
 void *sys_share_again(const void *page, size_t skip, size_t bytes);
 void sys_clock(clockid_t clock, struct timespec *now);

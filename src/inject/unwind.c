@@ -27,8 +27,8 @@ struct looker { /* who asks for a stack */
     struct py_memory memory;
 };
 
-/* Walk the native stack into t->frames: how many frames there are. *second is the caller; all 0 where the
- * memo is not for it, which needs a plain first step on our own stack: see unwind_stack.
+/* Walk the native stack into t->frames: how many frames there are. *second is the caller; all 0
+ * where the memo is not for it, which needs a plain first step on our own stack: see unwind_stack.
  */
 static size_t walk_native(struct thread *t, struct caller c, struct caller *second)
 {
@@ -96,7 +96,8 @@ static inline bool call_of(struct thread *t, struct caller at, uintptr_t tstate,
     return true;
 }
 
-/* The number of the native frames, `count` of t->frames, and of those of the last look, if there are any. */
+/* The number of the native frames, `count` of t->frames, and of those of the last look, if there
+ * are any. */
 static uint32_t number_of(struct thread *t, const struct looker *l, size_t count, bool looked,
                           bool *known)
 {
@@ -177,8 +178,8 @@ uint32_t unwind_stack(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp
     return python_any() ? python_stack(t, pc, sp, fp) : stack_of(t, (struct caller){pc, sp, fp}, 0);
 }
 
-/* The state of who holds the GIL is alive, and is the thread's own where it was so before: a word to read,
- * where asking for the thread's own takes several calls.
+/* The state of who holds the GIL is alive, and is the thread's own where it was so before: a word
+ * to read, where asking for the thread's own takes several calls.
  */
 uint32_t unwind_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
@@ -192,7 +193,8 @@ uint32_t unwind_python(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t f
     return stack_of(t, (struct caller){pc, sp, fp}, tstate);
 }
 
-/* It is told as every other stack, so children, other threads and a new collector know it in the same way. */
+/* It is told as every other stack, so children, other threads and a new collector know it in the
+ * same way. */
 uint32_t unwind_outside(struct thread *t)
 {
     const uint64_t frame = RING_FRAME_OUTSIDE | window_been();
@@ -206,8 +208,8 @@ uint32_t unwind_outside(struct thread *t)
     return stack;
 }
 
-/* The interpreter may have been in the middle of making or clearing a frame. An address is taken as one after
- * a call, which is looked up one byte before.
+/* The interpreter may have been in the middle of making or clearing a frame. An address is taken as
+ * one after a call, which is looked up one byte before.
  */
 uint32_t unwind_interrupted(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {

@@ -130,7 +130,8 @@ static inline enum walk_step leave(struct walk *w, uintptr_t cfa, int fp)
     return pc ? WALK_CALLER : WALK_END;
 }
 
-/* The kernel saved all registers; the interrupted instruction is not a call, so name the one after. */
+/* The kernel saved all registers; the interrupted instruction is not a call, so name the one after.
+ */
 static enum walk_step leave_signal(struct walk *w)
 {
     uintptr_t s = w->at.sp, pc, sp, fp;
@@ -155,7 +156,8 @@ static void note_guess(struct walk *w, uintptr_t frame, uintptr_t next, uintptr_
     }
 }
 
-/* No unwind data: a frame pointer is believed when it and the next one lie further up this stack. */
+/* No unwind data: a frame pointer is believed when it and the next one lie further up this stack.
+ */
 static enum walk_step guess(struct walk *w)
 {
     uintptr_t frame = w->at.fp, pc, next;

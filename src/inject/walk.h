@@ -29,8 +29,8 @@ static inline struct pc_row *walk_places(struct thread *t, uintptr_t pc)
     return &t->pcs[((pc * 0x9e3779b97f4a7c15u) >> 40 & (rows / 2 - 1)) * 2];
 }
 
-/* The one that has it, if any has. One place would not do: two calls of a loop that share it would each
- * drive out the other's, and be walked every time.
+/* The one that has it, if any has. One place would not do: two calls of a loop that share it would
+ * each drive out the other's, and be walked every time.
  */
 static inline const struct pc_row *walk_near(struct thread *t, uintptr_t pc)
 {
@@ -39,8 +39,8 @@ static inline const struct pc_row *walk_near(struct thread *t, uintptr_t pc)
     return places + (places->pc != pc);
 }
 
-/* All frames from w->at on, into t->frames after `count` that are there; how many there are then. Those that
- * the last walk met as well are put there when they are asked for:
+/* All frames from w->at on, into t->frames after `count` that are there; how many there are then.
+ * Those that the last walk met as well are put there when they are asked for:
  */
 size_t walk_frames(struct walk *w, size_t count, unsigned int depth);
 

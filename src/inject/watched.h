@@ -1,7 +1,8 @@
-/* watched - memory whose content is watched. Its whole pages are guarded (guard.h), so that each write to them is
- * told with who made it; and it is looked at whenever the program says something (a region begins or ends, a
- * step, a mark), and what has changed since the look before is told. Its bytes are never kept, only hashes:
- * one of what is guarded, which need not be read while nobody has written there, and one of the rest.
+/* watched - memory whose content is watched. Its whole pages are guarded (guard.h), so that each
+ * write to them is told with who made it; and it is looked at whenever the program says something
+ * (a region begins or ends, a step, a mark), and what has changed since the look before is told.
+ * Its bytes are never kept, only hashes: one of what is guarded, which need not be read while
+ * nobody has written there, and one of the rest.
  */
 #ifndef INJECT_WATCHED_H
 #define INJECT_WATCHED_H

@@ -13,7 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define ALIKE 16u /* writes after which one to the next page by the same instruction has no stack */
+/* writes after which one to the next page by the same instruction has no stack */
+#define ALIKE 16u
 
 static size_t (*usable)(void *);
 static _Atomic bool started;

@@ -1,4 +1,5 @@
-/* where - see where.h. Code is read only where the loader has put it: that is mapped and readable. */
+/* where - see where.h. Code is read only where the loader has put it: that is mapped and readable.
+ */
 #include "inject/where.h"
 #include "inject/objects.h"
 

@@ -1,5 +1,5 @@
-/* window - which part of its run a process tells with stacks: the steps that were asked for, or what it says
- * itself by tidemark_start and tidemark_stop.
+/* window - which part of its run a process tells with stacks: the steps that were asked for, or
+ * what it says itself by tidemark_start and tidemark_stop.
  */
 #ifndef INJECT_WINDOW_H
 #define INJECT_WINDOW_H

@@ -1,6 +1,6 @@
-/* align - see align.h. A path through the table of both is found from its two ends at once; where they
- * meet it is cut in two, and each half is found in the same way. What only one of them has is left out before:
- * it takes no time, and is no difference to look for.
+/* align - see align.h. A path through the table of both is found from its two ends at once; where
+ * they meet it is cut in two, and each half is found in the same way. What only one of them has is
+ * left out before: it takes no time, and is no difference to look for.
  */
 #include "model/align.h"
 

@@ -22,8 +22,8 @@
 #define ALLOWED_TEXT(file_bytes) (((uint64_t)32 << 20) + 64 * (uint64_t)(file_bytes))
 
 /* Frames of all stacks together: what walking each of them once costs. Recordings of deep programs
- * have 3 to 7 for each byte, and a parser's recursion a hundred: stacks that differ in their last frame
- * take two bytes, however deep they are.
+ * have 3 to 7 for each byte, and a parser's recursion a hundred: stacks that differ in their last
+ * frame take two bytes, however deep they are.
  */
 #define ALLOWED_DEPTHS(file_bytes) (((uint64_t)1 << 26) + 1024 * (uint64_t)(file_bytes))
 

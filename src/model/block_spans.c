@@ -91,7 +91,8 @@ static void remove_at(struct spans *s, size_t at, size_t place)
     memmove(s->firsts + at, s->firsts + at + 1, (s->count - at) * sizeof(*s->firsts));
 }
 
-/* The last that begins before its end, if that is not before its beginning. False: there was none. */
+/* The last that begins before its end, if that is not before its beginning. False: there was none.
+ */
 static bool remove_overlapped(struct spans *s, const struct span *x)
 {
     size_t at = leaf_of(s, x->place, x->end - 1);

@@ -1,5 +1,6 @@
-/* block_spans - the blocks that live, by address: which one holds a given byte. They are kept sorted in leaves of some
- * hundred, so that a look takes two short searches through memory that lies together.
+/* block_spans - the blocks that live, by address: which one holds a given byte. They are kept
+ * sorted in leaves of some hundred, so that a look takes two short searches through memory that
+ * lies together.
  */
 #ifndef MODEL_BLOCK_SPANS_H
 #define MODEL_BLOCK_SPANS_H

@@ -11,8 +11,8 @@
  */
 const struct table_coverage *covered(const struct run *r);
 
-/* "blocks of 4.0 KiB and more exactly, smaller ones sampled", with since when, and where that could not
- * be kept up; NULL: it was not asked for, and no process had a framework of deep learning.
+/* "blocks of 4.0 KiB and more exactly, smaller ones sampled", with since when, and where that could
+ * not be kept up; NULL: it was not asked for, and no process had a framework of deep learning.
  */
 const char *covered_whole(const struct run *r);
 

@@ -19,9 +19,9 @@ struct cpu_sums {
     uint64_t kind_ns[CPU_TIME_KINDS];
     uint64_t in_copy_ns; /* the part of it in memcpy or memmove */
     uint64_t samples;
-    double squares; /* of the samples' ns */
-    uint64_t
-        wait_ns; /* of all causes but for lack of a CPU, which is the machine's, not the program's */
+    double squares;   /* of the samples' ns */
+    uint64_t wait_ns; /* of all causes but for lack of a CPU, which is the machine's, not the
+                         program's */
     uint64_t cause_ns[CPU_TIME_CAUSES];
     uint64_t waits;
     uint64_t copied; /* bytes */

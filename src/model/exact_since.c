@@ -1,5 +1,5 @@
-/* exact_since - see exact_since.h. The limit of a process is told by marks: one that names a library
- * begins it, others change it for a time where there were too many such blocks.
+/* exact_since - see exact_since.h. The limit of a process is told by marks: one that names a
+ * library begins it, others change it for a time where there were too many such blocks.
  */
 #include "model/exact_since.h"
 

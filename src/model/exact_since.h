@@ -1,5 +1,5 @@
-/* exact_since - processes of a sampled recording of which every block from a size on was recorded, since
- * they had loaded a framework of deep learning.
+/* exact_since - processes of a sampled recording of which every block from a size on was recorded,
+ * since they had loaded a framework of deep learning.
  */
 #ifndef MODEL_EXACT_SINCE_H
 #define MODEL_EXACT_SINCE_H
@@ -25,8 +25,8 @@ const struct exact_since *exact_since_of(const struct exact_since_pass *p, uint6
                                          struct exact_since *all);
 void exact_since_free(struct exact_since_pass *p);
 
-/* "blocks of 4.0 KiB and more exactly since libtorch_cpu.so was loaded, others sampled"; `some`: not
- * all of the run's processes.
+/* "blocks of 4.0 KiB and more exactly since libtorch_cpu.so was loaded, others sampled"; `some`:
+ * not all of the run's processes.
  */
 const char *exact_since_said(const struct exact_since *s, bool some, struct arena *a);
 

@@ -1,5 +1,6 @@
-/* frames - see frames.h: taking them from a trace. Numbers come from a file: a parent is always an earlier stack, so no walk
- * goes in circles, and a number may not be far above those that are known.
+/* frames - see frames.h: taking them from a trace. Numbers come from a file: a parent is always an
+ * earlier stack, so no walk goes in circles, and a number may not be far above those that are
+ * known.
  */
 #include "model/frames.h"
 

@@ -89,8 +89,8 @@ struct table_frame frames_site(const struct frames *f, uint64_t stack);
 /* A number for frames that read the same: texts are kept once each, so their place stands for them.
  */
 uint64_t frames_key(const struct table_frame *f);
-/* One number for all stacks whose frames have the same `key`, though they may be at different addresses: by the number
- * of a stack, from 1 on; to be freed by the caller.
+/* One number for all stacks whose frames have the same `key`, though they may be at different
+ * addresses: by the number of a stack, from 1 on; to be freed by the caller.
  */
 uint64_t *frames_stack_keys(const struct frames *f, uint64_t (*key)(const struct table_frame *f));
 

@@ -77,7 +77,8 @@ static bool is_alias(const char *rest, struct word w)
     return strncmp(rest, w.text, w.length) == 0 && !is_word(rest[w.length]);
 }
 
-/* "addmm" of "extern_kernels.addmm(", "fused_gelu" of "cpp_fused_gelu_1(" and "triton_poi_fused_gelu_0.run(". */
+/* "addmm" of "extern_kernels.addmm(", "fused_gelu" of "cpp_fused_gelu_1(" and
+ * "triton_poi_fused_gelu_0.run(". */
 static struct word called(const char *line)
 {
     const char *end = strchr(line, '('), *fused = strstr(line, "fused_");

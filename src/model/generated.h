@@ -1,5 +1,5 @@
-/* generated - code that a framework has generated while the program ran, as far as the trace has its text: which kernel a
- * buffer is made for. Inductor (torch.compile) writes it in Python:
+/* generated - code that a framework has generated while the program ran, as far as the trace has
+ * its text: which kernel a buffer is made for. Inductor (torch.compile) writes it in Python:
  *
  *     buf6 = empty_strided_cpu((256, 512), (512, 1), torch.float32)
  *     extern_kernels.addmm(primals_6, ..., out=buf6)
@@ -16,8 +16,9 @@ struct generated {       /* zeroed: empty */
 /* Take a SOURCE of such a file; others are left alone. */
 void generated_take(struct generated *g, struct names *names, const struct trace_event *ev);
 
-/* What is called next with the buffer that this line makes, or with another name for it: "addmm", or what a kernel
- * was fused from, "fused_gelu_view". The text is in the trace's own, *length long; NULL: that is not known.
+/* What is called next with the buffer that this line makes, or with another name for it: "addmm",
+ * or what a kernel was fused from, "fused_gelu_view". The text is in the trace's own, *length long;
+ * NULL: that is not known.
  */
 const char *generated_kernel(const struct generated *g, const char *file, uint64_t line,
                              size_t *length);

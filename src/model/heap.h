@@ -203,8 +203,8 @@ uint64_t heap_reach_ns(const struct heap *h); /* as of when: the earliest of the
 /* What processes held when they became others by exec(2). */
 struct heap_amount heap_execed_sum(const struct heap *h);
 
-/* What is shown of a level of the live heap: no more than the peak, which of samples is an estimate of its own. Want
- * it before the events are read again.
+/* What is shown of a level of the live heap: no more than the peak, which of samples is an estimate
+ * of its own. Want it before the events are read again.
  */
 void heap_want_levels(struct heap *h);
 uint64_t heap_level(struct heap *h, uint64_t bytes);

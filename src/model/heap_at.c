@@ -1,5 +1,6 @@
-/* heap_at - what lived at one moment, by stack and size: the peak of one process, the end and the last
- * work are known when a trace was read once; the others are cut out of its events (heap_cut.c).
+/* heap_at - what lived at one moment, by stack and size: the peak of one process, the end and the
+ * last work are known when a trace was read once; the others are cut out of its events
+ * (heap_cut.c).
  */
 #include "model/heap_pass.h"
 
@@ -113,7 +114,8 @@ static uint64_t most_at(struct heap *h, enum heap_moment moment)
     return moment == HEAP_AT_TIME && h->pass->bounded ? bound_of(h) : 0;
 }
 
-/* `at` within what is known otherwise: `most`, where it is any, and no less than any process held. */
+/* `at` within what is known otherwise: `most`, where it is any, and no less than any process held.
+ */
 static void bound(struct heap *h, enum heap_moment moment, uint64_t most)
 {
     struct heap_pass *s = h->pass;

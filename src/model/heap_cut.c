@@ -1,5 +1,5 @@
-/* heap_cut - what lived at one moment, from the events again: those of each process up to one of them,
- * or up to a time.
+/* heap_cut - what lived at one moment, from the events again: those of each process up to one of
+ * them, or up to a time.
  */
 #include "model/heap_pass.h"
 #include "model/heap_replay.h"

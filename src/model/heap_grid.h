@@ -1,5 +1,5 @@
-/* heap_grid - the live heap of all processes over time, in a bounded number of equal steps: what lived at
- * the most in each, with what it began with, and what at its end.
+/* heap_grid - the live heap of all processes over time, in a bounded number of equal steps: what
+ * lived at the most in each, with what it began with, and what at its end.
  */
 #ifndef MODEL_HEAP_GRID_H
 #define MODEL_HEAP_GRID_H

@@ -1,6 +1,6 @@
-/* heap_mapped_runs - what processes have mapped at a moment of the order, by the cell in which it began to
- * count; so that what ends is known by its birth. A mapping may go in parts, and of a reservation more
- * counts each time that somebody looks.
+/* heap_mapped_runs - what processes have mapped at a moment of the order, by the cell in which it
+ * began to count; so that what ends is known by its birth. A mapping may go in parts, and of a
+ * reservation more counts each time that somebody looks.
  */
 #ifndef MODEL_HEAP_MAPPED_RUNS_H
 #define MODEL_HEAP_MAPPED_RUNS_H

@@ -26,8 +26,8 @@ enum heap_order_kind {
 struct heap_order_event {
     enum heap_order_kind kind;
     uint64_t time_ns; /* never less than that of the one before */
-    uint64_t
-        ordinal; /* 1, 2 ...; of a run or course: of its last; HEAP_ORDER_NOTED: of the one before */
+    uint64_t ordinal; /* 1, 2 ...; of a run or course: of its last; HEAP_ORDER_NOTED: of the one
+                         before */
     struct heap_process *process;
     uint32_t place; /* 1 + its place in heap.processes; 0: nobody's */
     uint64_t thread;

@@ -32,8 +32,8 @@ struct heap_lives { /* of the blocks of an info that were freed in the stretch, 
 #define HEAP_PLACE_ELSEWHERE (UINT32_MAX - 1)
 #define HEAP_PLACE_UNKNOWN UINT32_MAX
 
-struct
-    heap_mark { /* of an info: the live blocks at the moment of its process's mark before `epoch` */
+struct heap_mark { /* of an info: the live blocks at the moment of its process's mark before `epoch`
+                    */
     uint64_t epoch, saved;
 };
 
@@ -160,7 +160,8 @@ const struct heap_amount *heap_sampled_peak(const struct heap_state *s,
 
 /* The place of what one stack of a process samples of a class of sizes; UINT32_MAX: too many. */
 uint32_t heap_sampled_place(struct heap *h, uint32_t process, const struct trace_event *ev);
-/* The place of an entry of the same process, stack, class, kind and wholeness as one that has no more. */
+/* The place of an entry of the same process, stack, class, kind and wholeness as one that has no
+ * more. */
 uint32_t heap_entry_place(struct heap *h, const struct heap_sampled *like);
 /* Before what lives of an entry changes. */
 void heap_entry_touch(const struct heap_state *s, struct heap_sampled *e);
@@ -182,7 +183,8 @@ bool heap_move_to(struct heap *h, struct heap_process *p, uint64_t time_ns, bool
 /* Its live heap grew. */
 void heap_rose(struct heap_process *p, uint64_t time_ns, bool in);
 
-/* heap_together.c. The events of a process from here on are of this time; its live heap is known up to here. */
+/* heap_together.c. The events of a process from here on are of this time; its live heap is known up
+ * to here. */
 void heap_together_move(struct heap *h, struct heap_process *p, uint64_t time_ns);
 
 /* All was read, and it is known when processes ended. */
@@ -237,8 +239,8 @@ uint32_t heap_mapped_place(struct heap *h, uint32_t process, const struct mappin
 /* heap_counts.c: how far apart are samples, by the weight of this one? */
 void heap_note_mean(struct heap_pass *s, const struct heap_amount *a, uint64_t bytes);
 
-/* heap_twin.c: which half of the samples an ALLOC is of, by each lot, a bit; what lives of each; and,
- * in the stretch that is asked about, when the live heap rose.
+/* heap_twin.c: which half of the samples an ALLOC is of, by each lot, a bit; what lives of each;
+ * and, in the stretch that is asked about, when the live heap rose.
  */
 uint8_t heap_twin_lots(const struct trace_event *ev);
 void heap_twin_add(struct heap_twin *t, uint8_t lots, const struct heap_amount *a);
@@ -252,10 +254,11 @@ void heap_twin_end(struct heap *h);
 bool heap_twin_bound(
     struct heap *h); /* the run is known as well; true: that has changed something */
 void heap_twin_at_peak(struct heap *h);
-/* The peaks of a stretch are no higher than those of the whole recording; true: that has changed something. */
+/* The peaks of a stretch are no higher than those of the whole recording; true: that has changed
+ * something. */
 bool heap_twin_within(struct heap *h, const struct heap *whole);
-/* The peak of all processes: no less than that of any of them; and what is sampled of `at` changed so far
- * that its sum is `to`, where it was `from`.
+/* The peak of all processes: no less than that of any of them; and what is sampled of `at` changed
+ * so far that its sum is `to`, where it was `from`.
  */
 uint64_t heap_twin_least(const struct heap *h);
 void heap_twin_move(struct heap *h, uint64_t from, uint64_t to);

@@ -1,4 +1,5 @@
-/* heap_queue - the sources that have something, by the time of what they have next: a binary heap. */
+/* heap_queue - the sources that have something, by the time of what they have next: a binary heap.
+ */
 #ifndef MODEL_HEAP_QUEUE_H
 #define MODEL_HEAP_QUEUE_H
 

@@ -30,7 +30,8 @@ struct heap_change {
 };
 
 typedef void heap_replay_take(void *context, const struct heap_change *c);
-/* Exact events of one process, thread and time at once: `c` is the first of them, but for its block. */
+/* Exact events of one process, thread and time at once: `c` is the first of them, but for its
+ * block. */
 typedef void heap_replay_take_run(void *context, const struct heap_change *c,
                                   const struct batch_item *items, size_t count);
 /* Does it matter what becomes of blocks of a process and stack? The same whenever it is asked. */

@@ -81,7 +81,8 @@ static int by_place(const void *left, const void *right)
     return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-/* Two of one place are one, but for a quiet moment at another time: what was highest was earlier. */
+/* Two of one place are one, but for a quiet moment at another time: what was highest was earlier.
+ */
 static bool are_one(const struct heap_edge *last, const struct heap_edge *e)
 {
     return last->after == e->after && (!heap_edge_is_quiet(e) || last->time_ns == e->time_ns);

@@ -1,15 +1,15 @@
-/* heap_together - the live heap of all processes together: the one replay by times that peaks of several
- * processes and the timeline come from.
+/* heap_together - the live heap of all processes together: the one replay by times that peaks of
+ * several processes and the timeline come from.
  *
- * A trace has the events of each process in their order, but up to a second of one process before the same
- * second of another. So they are put in the order of time; those of one time, which is a tick of the
- * recorder, in the order of the trace. A process that ends does so after all events of that time. What is
- * ordered are runs, the events of one record and time, of which the change and the highest rise are
- * known: there are few of them.
+ * A trace has the events of each process in their order, but up to a second of one process before
+ * the same second of another. So they are put in the order of time; those of one time, which is a
+ * tick of the recorder, in the order of the trace. A process that ends does so after all events of
+ * that time. What is ordered are runs, the events of one record and time, of which the change and
+ * the highest rise are known: there are few of them.
  *
- * Of a long trace only the last runs are kept: when there are too many, the earlier half is replayed. It is
- * far longer than the second that processes are apart; what comes later still (in a trace that was tampered
- * with) is taken as if it were of that moment.
+ * Of a long trace only the last runs are kept: when there are too many, the earlier half is
+ * replayed. It is far longer than the second that processes are apart; what comes later still (in a
+ * trace that was tampered with) is taken as if it were of that moment.
  */
 #include "model/heap_pass.h"
 

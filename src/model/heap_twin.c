@@ -6,9 +6,9 @@
  * error e, counts b + e in one of them, by lot, and b - e in the other. (A block that stands for
  * many is in one and not in the other; one that is recorded each is the same in both.) Each says
  * when the peak was, and the other one how much lived then: that is not why the moment was chosen.
- * The mean of both is the peak, and of eight such pairs, so that the lots themselves do not matter much;
- * where it is less than the largest sum, all that was sampled is reduced to it. A heap that only grows is largest at the same moment for both: there is nothing to
- * reduce.
+ * The mean of both is the peak, and of eight such pairs, so that the lots themselves do not matter
+ * much; where it is less than the largest sum, all that was sampled is reduced to it. A heap that
+ * only grows is largest at the same moment for both: there is nothing to reduce.
  */
 #include "model/heap_pass.h"
 
@@ -77,8 +77,9 @@ void heap_twin_rose(struct heap_state *s)
     }
 }
 
-/* What of the sampled bytes at the largest sum is the peak. What is exact then is known: that one of
- * them has chosen a moment with less of it takes nothing from it. What lives at the end was not chosen at all.
+/* What of the sampled bytes at the largest sum is the peak. What is exact then is known: that one
+ * of them has chosen a moment with less of it takes nothing from it. What lives at the end was not
+ * chosen at all.
  */
 static double part_of(const struct heap_process *p)
 {
@@ -207,8 +208,8 @@ void heap_twin_at_peak(struct heap *h)
     }
 }
 
-/* A stretch has fewer moments to choose from than the whole recording, so its estimate may be higher. Each
- * entry is rounded by itself.
+/* A stretch has fewer moments to choose from than the whole recording, so its estimate may be
+ * higher. Each entry is rounded by itself.
  */
 bool heap_twin_within(struct heap *h, const struct heap *whole)
 {

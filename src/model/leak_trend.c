@@ -14,8 +14,9 @@
 
 #define CHANCE_MOST 0.01
 #define CHANCE_ELSEWHERE 0.0025
-#define PARTS 3        /* the last half, quarter and eighth */
-#define OVER_MOST 0.25 /* of what came in such a part: how far above its start it ever was before */
+#define PARTS 3 /* the last half, quarter and eighth */
+/* of what came in such a part: how far above its start it ever was before */
+#define OVER_MOST 0.25
 #define PHASE_LEAST 10 /* moments of a phase: with fewer no series is sure enough */
 #define KEPT_LEAST 0.9 /* of what it held at the end of a phase must still live */
 
@@ -170,7 +171,8 @@ static bool may_be_unseen(const struct judged *j)
     return samples < SEEN_LEAST || pow(part, (samples - 1) / 2) > UNSEEN_MOST;
 }
 
-/* It rose of late and never fell: what was freed were the smaller ones that a container has moved out of. */
+/* It rose of late and never fell: what was freed were the smaller ones that a container has moved
+ * out of. */
 static bool moves_on(const double *y)
 {
     for (unsigned int i = 1; i < POINTS; i++)

@@ -1,9 +1,10 @@
-/* line_devices - what each line of source cost on devices: how long they were busy for it, what it launched, and what
- * it held of their memory.
+/* line_devices - what each line of source cost on devices: how long they were busy for it, what it
+ * launched, and what it held of their memory.
  *
- * How busy a device was is read from outside, for all lines together. From one reading to the next it is shared out:
- * by launches, where some were counted in between; or else by the CPU time of lines; or else by what main threads
- * waited for. So it is an estimate, and its sum is measured. Launches and memory are exact.
+ * How busy a device was is read from outside, for all lines together. From one reading to the next
+ * it is shared out: by launches, where some were counted in between; or else by the CPU time of
+ * lines; or else by what main threads waited for. So it is an estimate, and its sum is measured.
+ * Launches and memory are exact.
  */
 #ifndef MODEL_LINE_DEVICES_H
 #define MODEL_LINE_DEVICES_H
@@ -48,7 +49,8 @@ struct line_devices { /* zeroed: nothing is known */
     size_t born_count, born_room;
 };
 
-/* Before the trace is read: is there anything of devices in it? Only then it is read again for them. */
+/* Before the trace is read: is there anything of devices in it? Only then it is read again for
+ * them. */
 void line_devices_look(struct line_devices *d, struct recorded *r);
 /* Have the records taken again, the lines being known. Call the second when they were. */
 void line_devices_want(struct line_devices *d, struct recorded *r, const struct blame *b);

@@ -1,5 +1,5 @@
-/* line_sums - see line_sums.h. What lived when is added up by line, and which line a stack belongs to is
- * known only when all stacks are: so the events are taken again.
+/* line_sums - see line_sums.h. What lived when is added up by line, and which line a stack belongs
+ * to is known only when all stacks are: so the events are taken again.
  */
 #include "model/line_sums.h"
 
@@ -69,8 +69,8 @@ static void add_to_stack(struct line_sums *s, uint64_t stack, const struct line_
     }
 }
 
-/* Each stack is walked once, and all of them have a limit; one that starts many threads is walked again and
- * again, and has one, too.
+/* Each stack is walked once, and all of them have a limit; one that starts many threads is walked
+ * again and again, and has one, too.
  */
 static bool may_walk(struct line_sums *s, uint64_t creator)
 {

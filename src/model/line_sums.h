@@ -39,9 +39,9 @@ struct line_sums {
     struct pools pools;
 };
 
-/* What is to be read of a recording for it, which is read once by then: find out which line each stack
- * belongs to, and have the events taken again; series: what each line held over time, too. Read it
- * when they were.
+/* What is to be read of a recording for it, which is read once by then: find out which line each
+ * stack belongs to, and have the events taken again; series: what each line held over time, too.
+ * Read it when they were.
  */
 #define LINE_SUMS_READS                                                                            \
     (RECORDED_HEAP | RECORDED_CREATORS | RECORDED_CPU | RECORDED_SOURCES | RECORDED_RUN)

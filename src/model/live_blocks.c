@@ -1,5 +1,6 @@
-/* live_blocks - see live_blocks.h. A sampled block stands for others, and is none of these. Blocks of an
- * exact recording have no addresses: of those of one size from one stack, the one dies whose age fits.
+/* live_blocks - see live_blocks.h. A sampled block stands for others, and is none of these. Blocks
+ * of an exact recording have no addresses: of those of one size from one stack, the one dies whose
+ * age fits.
  */
 #include "model/live_blocks.h"
 

@@ -1,5 +1,5 @@
-/* live_blocks - the blocks that lived at one moment, one by one, as far as each was recorded: the largest
- * of them, and those that were born last.
+/* live_blocks - the blocks that lived at one moment, one by one, as far as each was recorded: the
+ * largest of them, and those that were born last.
  */
 #ifndef MODEL_LIVE_BLOCKS_H
 #define MODEL_LIVE_BLOCKS_H

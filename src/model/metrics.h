@@ -55,7 +55,8 @@ void metrics_raise(struct metrics *m, unsigned int place, uint64_t value);
 /* Those of a SAMPLE that its subject may have. */
 struct metrics metrics_of(const struct trace_event *sample);
 
-/* What `from` knows takes the place of what is in `to`; values that it leaves out stay as they were. */
+/* What `from` knows takes the place of what is in `to`; values that it leaves out stay as they
+ * were. */
 void metrics_overlay(struct metrics *to, const struct metrics *from);
 
 /* Its name and unit; NULL for a number unknown to this version. */

@@ -1,10 +1,8 @@
 /* moment_find - which moment, and which steps, a text means.
  *
  *   NAME      a mark, a snapshot or the end of a step; the first of several
- *   NAME:V    the one with the value V; of steps, their number. "step" stands for any loop that has no
- *             other of that name
- *   NAME#K    the Kth of several
- *   [LOOP:]N[..M]   steps N to M of a loop
+ *   NAME:V    the one with the value V; of steps, their number. "step" stands for any loop that has
+ * no other of that name NAME#K    the Kth of several [LOOP:]N[..M]   steps N to M of a loop
  */
 #ifndef MODEL_MOMENT_FIND_H
 #define MODEL_MOMENT_FIND_H

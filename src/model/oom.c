@@ -1,5 +1,5 @@
-/* oom - see oom.h. Of several failures the one counts at which most was live: a program that is refused
- * memory frees on its way out, and what it then asks for in vain tells little.
+/* oom - see oom.h. Of several failures the one counts at which most was live: a program that is
+ * refused memory frees on its way out, and what it then asks for in vain tells little.
  */
 #include "model/oom.h"
 

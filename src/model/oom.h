@@ -1,5 +1,5 @@
-/* oom - where memory ran out: an allocation that was refused, a process that was killed, a trace that
- * was cut off. What was held then is asked of the heap, at the time that is found here.
+/* oom - where memory ran out: an allocation that was refused, a process that was killed, a trace
+ * that was cut off. What was held then is asked of the heap, at the time that is found here.
  */
 #ifndef MODEL_OOM_H
 #define MODEL_OOM_H

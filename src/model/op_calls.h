@@ -1,8 +1,8 @@
-/* op_calls - the operators of a recording as they began and ended (OP, OP_END), with what their threads allocated and
- * freed meanwhile: blocks that were recorded each, and no samples.
+/* op_calls - the operators of a recording as they began and ended (OP, OP_END), with what their
+ * threads allocated and freed meanwhile: blocks that were recorded each, and no samples.
  *
- * What an operator does within another one is of both, but of each name once; what is its own it did while it was the
- * innermost.
+ * What an operator does within another one is of both, but of each name once; what is its own it
+ * did while it was the innermost.
  */
 #ifndef MODEL_OP_CALLS_H
 #define MODEL_OP_CALLS_H

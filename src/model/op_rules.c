@@ -79,8 +79,8 @@ static bool match_end(const char *rest, const char *text, struct op_found *out)
     return out->length > 0;
 }
 
-/* What `%` stands for has an end of its own, so that only the last `*` is ever tried again: texts of
- * a trace may be long, and made to cost something.
+/* What `%` stands for has an end of its own, so that only the last `*` is ever tried again: texts
+ * of a trace may be long, and made to cost something.
  */
 static bool match(const char *pattern, const char *text, struct op_found *out)
 {

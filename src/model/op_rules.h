@@ -1,5 +1,6 @@
-/* op_rules - what the frames of a deep-learning framework mean: which name an operator, which say what
- * a program is doing. A table of (framework, pattern, meaning), so that another framework is data.
+/* op_rules - what the frames of a deep-learning framework mean: which name an operator, which say
+ * what a program is doing. A table of (framework, pattern, meaning), so that another framework is
+ * data.
  *
  * In a pattern `*` stands for anything, and `%` for a name (letters, digits and _), which is what
  * the frame tells of. A `%` comes before every `*`, or right after the one that begins a pattern.
@@ -42,7 +43,8 @@ struct op_found op_rules_find(const struct table_frame *f);
 /* Does a text fit a pattern, and what is its `%`? */
 bool op_rules_match(const char *pattern, const char *text, struct op_found *out);
 
-/* Do frames of this framework say what a program is doing? Where they do not, nothing tells what its tensors are for. */
+/* Do frames of this framework say what a program is doing? Where they do not, nothing tells what
+ * its tensors are for. */
 bool op_rules_has_phases(const char *framework);
 
 /* Operators by what their result is: made from nothing or copied whole, or put together from others
@@ -58,8 +60,9 @@ bool op_rules_is_joining(const char *op);
 bool op_rules_is_picking(const char *op); /* parts of another, by their places */
 bool op_rules_is_like(const char *op);    /* made in the shape of another, without its contents */
 
-/* Does the schema of an operator declare that it writes to one of its arguments? By its name, as PyTorch's rule is:
- * add_ and __iadd__ do, and what has an `out`; operators that break the rule are not known.
+/* Does the schema of an operator declare that it writes to one of its arguments? By its name, as
+ * PyTorch's rule is: add_ and __iadd__ do, and what has an `out`; operators that break the rule are
+ * not known.
  */
 enum op_writes { OP_WRITES_UNKNOWN, OP_WRITES_DECLARED, OP_WRITES_NOTHING };
 enum op_writes op_rules_writes(const char *op);

@@ -24,7 +24,8 @@ struct op_names { /* what a frame means: one for each of its names that means so
     bool python;
 };
 
-/* Frames of which one thing alone is to be known, so that most are passed over by a look at one byte. */
+/* Frames of which one thing alone is to be known, so that most are passed over by a look at one
+ * byte. */
 enum op_plain { PLAIN_UNSEEN, PLAIN_NATIVE, PLAIN_PYTHON, PLAIN_NOT };
 
 const char *op_phase_text(enum op_phase phase)
@@ -192,7 +193,8 @@ static enum op_phase phase_of_call(enum op_phase now)
                                                                  : OP_PHASE_FORWARD;
 }
 
-/* Compiled code: the kernel that the line makes a buffer for, if the trace has that file, and the line itself. */
+/* Compiled code: the kernel that the line makes a buffer for, if the trace has that file, and the
+ * line itself. */
 static void set_compiled(struct describing *d, const struct op_name *n)
 {
     const char *file = n->file ? n->file : "", *name;
@@ -292,8 +294,8 @@ static bool pass_over(struct describing *d, unsigned char plain)
     return plain == PLAIN_NATIVE || (plain == PLAIN_PYTHON && !d->called);
 }
 
-/* On a device a framework has its tensors, and little besides: no allocator of one vendor has to be known. Stacks of
- * Python alone are those of a snapshot of its pool, which has nothing else.
+/* On a device a framework has its tensors, and little besides: no allocator of one vendor has to be
+ * known. Stacks of Python alone are those of a snapshot of its pool, which has nothing else.
  */
 static bool is_of_tensor(const struct frames *f, const struct op_stack *o)
 {

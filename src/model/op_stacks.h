@@ -1,6 +1,6 @@
-/* op_stacks - what the stack of an allocation says of a deep-learning program: the operator that made a
- * tensor, what the program was doing (its phase), which modules it was in. No hook is needed for it:
- * see op_rules.h for the rules, which are applied from the outermost frame inward.
+/* op_stacks - what the stack of an allocation says of a deep-learning program: the operator that
+ * made a tensor, what the program was doing (its phase), which modules it was in. No hook is needed
+ * for it: see op_rules.h for the rules, which are applied from the outermost frame inward.
  */
 #ifndef MODEL_OP_STACKS_H
 #define MODEL_OP_STACKS_H
@@ -17,8 +17,9 @@ enum op_phase {
     OP_PHASE_OPTIMIZER,
 };
 
-/* A class of the program. It is one of modules if such a module was called, or makes others as it is made; else
- * it holds what is no model's: data, a memory of experience. Known once all stacks are.
+/* A class of the program. It is one of modules if such a module was called, or makes others as it
+ * is made; else it holds what is no model's: data, a memory of experience. Known once all stacks
+ * are.
  */
 struct op_class {
     bool module;
@@ -66,7 +67,8 @@ struct op_stacks { /* zeroed: empty */
 void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a);
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack);
 void op_stacks_free(struct op_stacks *s);
-/* Whose line it is. Looked for when it is first asked, as that takes long and most stacks make no tensors. */
+/* Whose line it is. Looked for when it is first asked, as that takes long and most stacks make no
+ * tensors. */
 const struct table_frame *op_stack_site(const struct op_stack *o);
 
 const char *op_phase_text(enum op_phase phase);

@@ -180,7 +180,8 @@ static const char *without_result(const char *function)
     return start;
 }
 
-/* Of Rust: what a library that comes with the compiler does for a type that nobody has named, or for its own:
+/* Of Rust: what a library that comes with the compiler does for a type that nobody has named, or
+ * for its own:
  * "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem".
  */
 static bool is_of_rust(const char *function)
@@ -228,7 +229,8 @@ bool plumbing_is(const struct table_frame *f)
            begins_with_one(without_result(f->function), containers, COUNT(containers));
 }
 
-/* A line of Python but for those that import: their callers and what is imported say it all; and for ours. */
+/* A line of Python but for those that import: their callers and what is imported say it all; and
+ * for ours. */
 static bool is_line(const struct table_frame *f)
 {
     return f->flags & TABLE_FRAME_PYTHON &&

@@ -17,16 +17,18 @@ bool plumbing_is_interpreters_allocator(const struct table_frame *f);
 /* Any of the above, or a frame of native code without a name. */
 bool plumbing_is(const struct table_frame *f);
 
-/* Code that has no name and belongs to no interpreter, C library or the like: of a stripped program, most often. */
+/* Code that has no name and belongs to no interpreter, C library or the like: of a stripped
+ * program, most often. */
 bool plumbing_is_nameless(const struct table_frame *f);
 
-/* What is machinery in a stack: where there are lines of Python, all native code; else what is plumbing;
- * where that is all of it, plumbing but for code without a name.
+/* What is machinery in a stack: where there are lines of Python, all native code; else what is
+ * plumbing; where that is all of it, plumbing but for code without a name.
  */
 enum plumbing_view { PLUMBING_NATIVE, PLUMBING_PYTHON, PLUMBING_NAMELESS };
 
 bool plumbing_is_machinery(const struct table_frame *f, enum plumbing_view view);
-/* Mark the machinery of a stack, TABLE_FRAME_MACHINERY. Where that is all of it in any view, nothing. */
+/* Mark the machinery of a stack, TABLE_FRAME_MACHINERY. Where that is all of it in any view,
+ * nothing. */
 void plumbing_mark(struct table_frame *frames, int count);
 
 #endif

@@ -1,5 +1,5 @@
-/* plumbing_names - how functions are called that allocate for others, where their names do not end as such
- * do. For plumbing.c alone.
+/* plumbing_names - how functions are called that allocate for others, where their names do not end
+ * as such do. For plumbing.c alone.
  */
 #ifndef MODEL_PLUMBING_NAMES_H
 #define MODEL_PLUMBING_NAMES_H

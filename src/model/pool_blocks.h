@@ -1,5 +1,5 @@
-/* pool_blocks - blocks of stacks without a line, each with the line that its thread worked for when it
- * was allocated: which parts of what such a stack holds are whose.
+/* pool_blocks - blocks of stacks without a line, each with the line that its thread worked for when
+ * it was allocated: which parts of what such a stack holds are whose.
  */
 #ifndef MODEL_POOL_BLOCKS_H
 #define MODEL_POOL_BLOCKS_H

@@ -1,4 +1,5 @@
-/* pool_code - see pool_code.h. Texts are kept once each, so their places in memory stand for them. */
+/* pool_code - see pool_code.h. Texts are kept once each, so their places in memory stand for them.
+ */
 #include "model/pool_code.h"
 
 #include "base/count.h"
@@ -21,7 +22,8 @@ static const char *file_of(const struct frames *f, uint64_t frame)
     return name && name->file ? name->file : "";
 }
 
-/* Where workers in Python get their work. `here`: the loop itself waits, and calls a function to do it. */
+/* Where workers in Python get their work. `here`: the loop itself waits, and calls a function to do
+ * it. */
 static const struct {
     const char *file, *function;
     bool here;

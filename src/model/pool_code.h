@@ -1,5 +1,5 @@
-/* pool_code - what stacks say of pools of threads: whether two of them are in one parallel region, and how a
- * line of Python came to be where it is.
+/* pool_code - what stacks say of pools of threads: whether two of them are in one parallel region,
+ * and how a line of Python came to be where it is.
  */
 #ifndef MODEL_POOL_CODE_H
 #define MODEL_POOL_CODE_H
@@ -28,9 +28,9 @@ void pool_code_free(struct pool_code *c);
 
 unsigned int pool_code_flags(const struct pool_code *c, uint32_t stack);
 
-/* How well the native code that a line of Python has called fits to what a worker does. 0: not at all; 1: both
- * are in one library; more: in one function, the more the further out it is in the worker's stack, as that of a
- * parallel region (X._omp_fn.0) is.
+/* How well the native code that a line of Python has called fits to what a worker does. 0: not at
+ * all; 1: both are in one library; more: in one function, the more the further out it is in the
+ * worker's stack, as that of a parallel region (X._omp_fn.0) is.
  */
 unsigned int pool_code_rank(struct pool_code *c, uint32_t caller, uint32_t worker);
 

@@ -1,8 +1,9 @@
-/* pool_groups - blocks of exact recordings, of stacks without a line: those that one thread allocated from one
- * stack within some milliseconds are a group, which has the line that the thread worked for then.
+/* pool_groups - blocks of exact recordings, of stacks without a line: those that one thread
+ * allocated from one stack within some milliseconds are a group, which has the line that the thread
+ * worked for then.
  *
- * Such blocks are known by their info (stack and size) alone. A free is of the last group of its thread that
- * has one of them, else of the oldest: what a worker frees is mostly its own.
+ * Such blocks are known by their info (stack and size) alone. A free is of the last group of its
+ * thread that has one of them, else of the oldest: what a worker frees is mostly its own.
  */
 #ifndef MODEL_POOL_GROUPS_H
 #define MODEL_POOL_GROUPS_H
@@ -30,10 +31,12 @@ struct pool_groups { /* zeroed: empty */
     size_t passed_room;
 };
 
-/* A block was allocated; its group. *is_new: nobody has said yet whose that is. SIZE_MAX: there are too many. */
+/* A block was allocated; its group. *is_new: nobody has said yet whose that is. SIZE_MAX: there are
+ * too many. */
 size_t pool_groups_born(struct pool_groups *g, const struct heap_change *c, bool *is_new);
 void pool_groups_freed(struct pool_groups *g, const struct heap_change *c);
-/* Before a change of a process is taken: is it beyond the peak, which is after so many events of it? */
+/* Before a change of a process is taken: is it beyond the peak, which is after so many events of
+ * it? */
 void pool_groups_move(struct pool_groups *g, const struct heap_change *c, uint64_t peak_events);
 /* All was taken. */
 void pool_groups_end(struct pool_groups *g, const struct heap *h);

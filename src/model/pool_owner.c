@@ -44,7 +44,8 @@ static struct pool_owner line_that_started(const struct pools *p, uint64_t creat
         .stack = (uint32_t)creator, .line = line, .score = !(flags & POOL_MAKES)};
 }
 
-/* The line that started a thread or else its process; score 0 also where only when is known of that. */
+/* The line that started a thread or else its process; score 0 also where only when is known of
+ * that. */
 static struct pool_owner creator_of(const struct pools *p, const struct threads_thread *t)
 {
     struct pool_owner one = line_that_started(p, t->creator);
@@ -106,8 +107,8 @@ static struct pool_owner waiter_of(const struct pools *p, const struct pool_thre
     return now.line == NONE ? waiter_at(p, worker, creator, time_ns + SOON_NS) : now;
 }
 
-/* Who waited first since the thread was started waits for what was given to it then; who waits elsewhere
- * has given it something new.
+/* Who waited first since the thread was started waits for what was given to it then; who waits
+ * elsewhere has given it something new.
  */
 struct pool_owner pool_owner_of_python(const struct pools *p, struct pool_thread *worker,
                                        uint64_t time_ns)
@@ -169,7 +170,8 @@ static const struct pool_event *nearest(struct pools *p, const struct pool_threa
     return NULL;
 }
 
-/* A thread that is blocked in native code is where its last sample was, if that is of the same line. */
+/* A thread that is blocked in native code is where its last sample was, if that is of the same
+ * line. */
 static void ask_blocked(struct pools *p, struct pool_thread *t, const struct pool_event *e,
                         const struct pool_event *const near[2], uint32_t worker,
                         struct pool_owner *best)
@@ -204,7 +206,8 @@ static void ask(struct pools *p, struct pool_thread *t, const struct pool_work *
     }
 }
 
-/* Native code of the program itself may go on after its line: it stays with the line that started it. */
+/* Native code of the program itself may go on after its line: it stays with the line that started
+ * it. */
 struct pool_owner pool_owner_of_native(struct pools *p, const struct pool_work *w)
 {
     struct pool_thread *worker = &p->each[w->place];
@@ -230,7 +233,8 @@ struct pool_owner pool_owner_of_native(struct pools *p, const struct pool_work *
 #define THEN_NS 20000000u
 #define NEXT_NS 200000000u
 
-/* What it is to start a process takes some time: what a thread did next says more than what it did before. */
+/* What it is to start a process takes some time: what a thread did next says more than what it did
+ * before. */
 static unsigned int may_have_started(const struct pools *p, const struct pool_event *e,
                                      uint64_t time_ns)
 {

@@ -1,4 +1,5 @@
-/* pool_state - what pools know while they read a trace: the threads, what waits for an answer, the answers. */
+/* pool_state - what pools know while they read a trace: the threads, what waits for an answer, the
+ * answers. */
 #ifndef MODEL_POOL_STATE_H
 #define MODEL_POOL_STATE_H
 

@@ -208,7 +208,8 @@ static void take_block(struct pools *p, const struct trace_event *ev)
         take_born(p, t, ev);
 }
 
-/* How much of a mapping is there when is the heap's to say: a mapping only tells whose its stack's are. */
+/* How much of a mapping is there when is the heap's to say: a mapping only tells whose its stack's
+ * are. */
 static void take_mapping(struct pools *p, const struct trace_event *ev)
 {
     const struct threads_thread *t = threads_find(p->threads, ev->mmap.thread);

@@ -1,15 +1,17 @@
-/* pools - whose work a thread does that has no line of the program in its stack: a worker of BLAS, of OpenMP, of
- * a library's own threads.
+/* pools - whose work a thread does that has no line of the program in its stack: a worker of BLAS,
+ * of OpenMP, of a library's own threads.
  *
- * Native workers work for the line of Python whose thread is, at that moment, in the same function or library,
- * or waits for them; threads of a library that run Python, for the line that waits for it, or that started them
- * where nothing else was waited for since. So samples are joined by time: what the threads of Python did
- * around a sample is looked up when the events around it were read. Nothing is divided: a sample has one line.
+ * Native workers work for the line of Python whose thread is, at that moment, in the same function
+ * or library, or waits for them; threads of a library that run Python, for the line that waits for
+ * it, or that started them where nothing else was waited for since. So samples are joined by time:
+ * what the threads of Python did around a sample is looked up when the events around it were read.
+ * Nothing is divided: a sample has one line.
  *
- * The first thread of a process is asked about in the processes that it descends from, in the same way.
+ * The first thread of a process is asked about in the processes that it descends from, in the same
+ * way.
  *
- * A native worker that nobody can be found for is of no line (SCOPE_WORKERS), and what a thread waits in which
- * has no line is no wait of the program: it has nothing to do (SCOPE_IDLE).
+ * A native worker that nobody can be found for is of no line (SCOPE_WORKERS), and what a thread
+ * waits in which has no line is no wait of the program: it has nothing to do (SCOPE_IDLE).
  */
 #ifndef MODEL_POOLS_H
 #define MODEL_POOLS_H

@@ -1,4 +1,5 @@
-/* pools_then - all pools that programs tell of (NVTX, MSTX), as they were at one moment, whichever space is asked about. */
+/* pools_then - all pools that programs tell of (NVTX, MSTX), as they were at one moment, whichever
+ * space is asked about. */
 #ifndef MODEL_POOLS_THEN_H
 #define MODEL_POOLS_THEN_H
 
@@ -19,7 +20,8 @@ struct pools_then { /* zeroed: none */
 
 /* Every record up to the moment. */
 void pools_then_take(void *pools, const struct trace_event *ev);
-/* The segments of the pool whose blocks are in a space, with what is free in them; false: it has none. */
+/* The segments of the pool whose blocks are in a space, with what is free in them; false: it has
+ * none. */
 bool pools_then_of(const struct pools_then *p, const struct space_entry *pool,
                    struct reserves *out);
 void pools_then_free(struct pools_then *p);

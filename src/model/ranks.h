@@ -1,4 +1,5 @@
-/* ranks - which rank of a distributed program processes are, as their launchers or they themselves have said. */
+/* ranks - which rank of a distributed program processes are, as their launchers or they themselves
+ * have said. */
 #ifndef MODEL_RANKS_H
 #define MODEL_RANKS_H
 

@@ -4,8 +4,9 @@
  * Who asks says what it reads (RECORDED_*) and gets it by recorded_read. What follows memory over
  * time can only begin when the whole trace is known: it adds itself to heap.replay, or to those who
  * take records, and recorded_read_again hands all events out once more. So any number of questions
- * about one stretch of time take two passes. Where it is sampled and not the whole, both passes read on to the
- * end of the trace: peaks of the stretch are bound by those of the whole (recorded_bound.c).
+ * about one stretch of time take two passes. Where it is sampled and not the whole, both passes
+ * read on to the end of the trace: peaks of the stretch are bound by those of the whole
+ * (recorded_bound.c).
  *
  * Models are about one stretch of time. To ask about another one forgets them.
  */

@@ -1,5 +1,6 @@
-/* recorded_again - the second pass over a trace, for what is known only once the first is over: moments that are
- * looked for, the events that a question follows memory by. All who want one share it.
+/* recorded_again - the second pass over a trace, for what is known only once the first is over:
+ * moments that are looked for, the events that a question follows memory by. All who want one share
+ * it.
  */
 #include "base/count.h"
 #include "model/heap_replay.h"

@@ -1,5 +1,6 @@
-/* recorded_bound - peaks of a stretch of time, where they are estimates: no two questions of one trace may
- * contradict each other, so none is above that of the whole recording, which is read in the same passes.
+/* recorded_bound - peaks of a stretch of time, where they are estimates: no two questions of one
+ * trace may contradict each other, so none is above that of the whole recording, which is read in
+ * the same passes.
  */
 #include "model/heap_replay.h"
 #include "model/recorded.h"

@@ -1,5 +1,5 @@
-/* recorded_peak - when the heap of a stretch of time was highest, for who judges the lives of the whole recording: the
- * stretch has a heap of its own, which is read in the same pass and forgotten.
+/* recorded_peak - when the heap of a stretch of time was highest, for who judges the lives of the
+ * whole recording: the stretch has a heap of its own, which is read in the same pass and forgotten.
  */
 #include "model/recorded.h"
 

@@ -1,5 +1,5 @@
-/* run_devices - see run_inner.h: accelerators, what they held, and what each process held of them. Numbers come from a
- * file and may be nonsense: both lists have limits.
+/* run_devices - see run_inner.h: accelerators, what they held, and what each process held of them.
+ * Numbers come from a file and may be nonsense: both lists have limits.
  */
 #include "model/run_inner.h"
 

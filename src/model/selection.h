@@ -74,9 +74,8 @@ struct selection {
     const struct selection_types *types; /* `what-if`: besides those that suit; NULL: none */
     const struct scope_rules *scope; /* `lines` and its kin: whose files; NULL: the program's own */
     enum selection_page page;
-    struct selection_finer
-        finer; /* `page`: a stretch that is told finer than the rest; questions of one
-                                     moment: what was asked about */
+    struct selection_finer finer; /* `page`: a stretch that is told finer than the rest; questions
+                                     of one moment: what was asked about */
 };
 
 #endif

@@ -1,5 +1,6 @@
-/* snapshots - see snapshots.h. Records are taken in the order of the trace, in which marks and what memory of
- * spaces does stand as they happened; samples of processes are taken at other times, and the nearest counts.
+/* snapshots - see snapshots.h. Records are taken in the order of the trace, in which marks and what
+ * memory of spaces does stand as they happened; samples of processes are taken at other times, and
+ * the nearest counts.
  */
 #include "model/snapshots.h"
 
@@ -198,7 +199,8 @@ static uint64_t *sum_of(struct snapshot_spaces *s, uint64_t kind)
                                         : NULL;
 }
 
-/* A place for a block, of one that has died or a new one; 0: there are too many, and no sum is known any more. */
+/* A place for a block, of one that has died or a new one; 0: there are too many, and no sum is
+ * known any more. */
 static size_t place_of(struct snapshots *s)
 {
     size_t place = s->dead;

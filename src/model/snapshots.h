@@ -1,5 +1,5 @@
-/* snapshots - moments of a run that a program or its user has named, each with what was measured of its
- * process and of devices nearest to it: marks, snapshots, and where regions begin and end.
+/* snapshots - moments of a run that a program or its user has named, each with what was measured of
+ * its process and of devices nearest to it: marks, snapshots, and where regions begin and end.
  */
 #ifndef MODEL_SNAPSHOTS_H
 #define MODEL_SNAPSHOTS_H

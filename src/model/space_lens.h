@@ -1,4 +1,5 @@
-/* space_lens - memory besides the host's own: which there is of it in a trace, and how one is looked at.
+/* space_lens - memory besides the host's own: which there is of it in a trace, and how one is
+ * looked at.
  *
  * A space is looked at through a lens. Its records become those of a heap, and those of the host's
  * memory are not seen: so every model and every question is about one space and knows nothing of

@@ -189,8 +189,8 @@ static const struct recurring *choose_recurring(const struct recurring *list, si
     return best;
 }
 
-/* Of the stacks that come once in each step, the one that came most often before the first: what a cache is made by
- * may have been too small to be seen at first.
+/* Of the stacks that come once in each step, the one that came most often before the first: what a
+ * cache is made by may have been too small to be seen at first.
  */
 static size_t begin_of(const struct step_birth *births, size_t count,
                        const struct step_birth *const *sorted, const struct recurring *r)
@@ -257,8 +257,9 @@ static bool is_half(const struct step_birth *births, size_t count, uint64_t from
     return within * 2 >= count;
 }
 
-/* What an optimizer or the engine of gradients has called is part of a step, and never one: a closure of L-BFGS is called
- * as often as its search takes. What recurs besides is what the program does if it does so for half of the time.
+/* What an optimizer or the engine of gradients has called is part of a step, and never one: a
+ * closure of L-BFGS is called as often as its search takes. What recurs besides is what the program
+ * does if it does so for half of the time.
  */
 static size_t ends_between(const struct step_birth *births, size_t count, uint64_t *ends)
 {

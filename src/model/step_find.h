@@ -1,12 +1,13 @@
-/* step_find - the steps of a deep-learning program that tells of none, by what its tensors are born from:
+/* step_find - the steps of a deep-learning program that tells of none, by what its tensors are born
+ * from:
  *
  *   optimizer  one ends where the program leaves the line that makes an optimizer's steps
  *   backward   or, where optimizers allocate nothing, the line that computes gradients
  *   pattern    without gradients: where the stack comes again that begins what repeats
  *
- * step_lines.h has the first two. Of several threads the one that makes most counts. Births of tensors are taken in
- * the first pass over a trace, if it maps a framework that is known; which stacks are of tensors is known
- * when all of it was read.
+ * step_lines.h has the first two. Of several threads the one that makes most counts. Births of
+ * tensors are taken in the first pass over a trace, if it maps a framework that is known; which
+ * stacks are of tensors is known when all of it was read.
  */
 #ifndef MODEL_STEP_FIND_H
 #define MODEL_STEP_FIND_H
@@ -34,8 +35,8 @@ void step_find_end(struct step_find *f, const struct frames *frames, struct aren
                    step_found *found, void *context);
 void step_find_free(struct step_find *f);
 
-/* The ends of steps, from the births of one process in their order: a pure function. `ends` has room
- * for as many as there are births. How many; 0: none were found.
+/* The ends of steps, from the births of one process in their order: a pure function. `ends` has
+ * room for as many as there are births. How many; 0: none were found.
  */
 size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *ends,
                       enum step_how *how);

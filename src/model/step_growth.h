@@ -1,11 +1,10 @@
-/* step_growth - what each stack holds at the ends of a process's steps, and whether that grows from step
- * to step. Judged is the loop with the most steps of each process, from the end of its first step on: what
- * that one makes once is no growth. A series is
- *   growing    it still grows in the second half of the steps, at least half as fast as in the first, gives
- *              back at most a tenth of what it gains, and is as steady by chance in one of twenty at most
- *   grew once  it grew, but not in the second half: a cache that was filled
- *   steady     what came also went
- *   unclear    none of these, or there are fewer than STEP_GROWTH_LEAST steps
+/* step_growth - what each stack holds at the ends of a process's steps, and whether that grows from
+ * step to step. Judged is the loop with the most steps of each process, from the end of its first
+ * step on: what that one makes once is no growth. A series is growing    it still grows in the
+ * second half of the steps, at least half as fast as in the first, gives back at most a tenth of
+ * what it gains, and is as steady by chance in one of twenty at most grew once  it grew, but not in
+ * the second half: a cache that was filled steady     what came also went unclear    none of these,
+ * or there are fewer than STEP_GROWTH_LEAST steps
  */
 #ifndef MODEL_STEP_GROWTH_H
 #define MODEL_STEP_GROWTH_H

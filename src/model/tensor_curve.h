@@ -1,5 +1,5 @@
-/* tensor_curve - the births and deaths of tensors in the order of time, what lives after each of them, and
- * what the largest of that would be if some lives were shorter, or some tensors smaller.
+/* tensor_curve - the births and deaths of tensors in the order of time, what lives after each of
+ * them, and what the largest of that would be if some lives were shorter, or some tensors smaller.
  */
 #ifndef MODEL_TENSOR_CURVE_H
 #define MODEL_TENSOR_CURVE_H

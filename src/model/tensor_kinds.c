@@ -8,8 +8,8 @@
 
 #define JOINS_MOST 1024 /* that are looked at: those of all layers between two of one */
 
-/* Nothing tells whether what dies after the last birth was kept: what others of its stack were says it,
- * which come before it.
+/* Nothing tells whether what dies after the last birth was kept: what others of its stack were says
+ * it, which come before it.
  */
 static bool know_by_others(const struct tensor_lives *j, const struct tensor *t,
                            enum tensor_kind *kind)
@@ -36,7 +36,8 @@ static enum tensor_kind of_result(struct tensor_lives *j, const struct tensor *t
     return kind;
 }
 
-/* The next after number `at` that is put together of no less, by the same stack or by another; the count: none. */
+/* The next after number `at` that is put together of no less, by the same stack or by another; the
+ * count: none. */
 static uint32_t next_joined(const struct tensor_lives *j, const struct tensor *t, uint32_t at,
                             bool same)
 {
@@ -49,8 +50,8 @@ static uint32_t next_joined(const struct tensor_lives *j, const struct tensor *t
     return j->count;
 }
 
-/* What grows may be put together by two in turn, as where beams are put into order: each lives until the other has made the
- * next one from it. The last ones are what those before them were.
+/* What grows may be put together by two in turn, as where beams are put into order: each lives
+ * until the other has made the next one from it. The last ones are what those before them were.
  */
 static bool takes_turns(struct tensor_lives *j, const struct tensor *t)
 {
@@ -82,7 +83,8 @@ static enum tensor_kind of_inference(struct tensor_lives *j, const struct tensor
     return tensor_lives_at(j, t, a->same) ? TENSOR_CACHE : TENSOR_TEMPORARY;
 }
 
-/* What a model has given, and the program has kept, is no less computed by it where nothing is learned. */
+/* What a model has given, and the program has kept, is no less computed by it where nothing is
+ * learned. */
 static bool is_given(const struct tensor_lives *j, const struct tensor *t)
 {
     uint32_t leaves = j->after[t->number].leaves;
@@ -132,7 +134,8 @@ static enum tensor_kind of_build(const struct tensor_lives *j, const struct tens
                                                                           : TENSOR_TEMPORARY;
 }
 
-/* Computed before the first step. Where there is none, what a stack makes again and again may be results. */
+/* Computed before the first step. Where there is none, what a stack makes again and again may be
+ * results. */
 static bool is_prepared(const struct tensor_lives *j, const struct tensor *t)
 {
     const struct tensor_after *a = &j->after[t->number];
@@ -140,8 +143,8 @@ static bool is_prepared(const struct tensor_lives *j, const struct tensor *t)
     return a->cycle == 0 && (j->cycles || (a->same == j->count && !tensor_is_born_before(j, t)));
 }
 
-/* Made with an object of the program that may be a model's: not data, and not held by what nobody calls as a
- * module, where gradients tell what is learned.
+/* Made with an object of the program that may be a model's: not data, and not held by what nobody
+ * calls as a module, where gradients tell what is learned.
  */
 static bool is_of_object(const struct tensor_lives *j, const struct tensor *t)
 {
@@ -150,7 +153,8 @@ static bool is_of_object(const struct tensor_lives *j, const struct tensor *t)
     return maker && !t->from->data && (maker->module || !j->cycles || has_gradient(j, t));
 }
 
-/* Of the shape and size of a parameter, and not a module's: an optimizer that is written out keeps such, but so may others. */
+/* Of the shape and size of a parameter, and not a module's: an optimizer that is written out keeps
+ * such, but so may others. */
 static bool is_beside(const struct tensor_lives *j, const struct tensor *t)
 {
     uint64_t known;
@@ -191,8 +195,8 @@ static bool is_input(const struct tensor_lives *j, const struct tensor *t)
            tensor_lives_at(j, t, j->after[a->backward].leaves);
 }
 
-/* After a module was called, for another to be called with, and kept though gradients were computed: picked out of data, or
- * of what the first one gave.
+/* After a module was called, for another to be called with, and kept though gradients were
+ * computed: picked out of data, or of what the first one gave.
  */
 static bool is_picked(const struct tensor_lives *j, const struct tensor *t)
 {
@@ -244,8 +248,8 @@ static enum tensor_kind kind_of(struct tensor_lives *j, const struct tensor *t)
     return of_other(j, t);
 }
 
-/* Where an optimizer makes nothing and gradients are dropped at once, they die before anything else is born, as does what
- * the last nodes worked with: those of the size of a parameter are meant.
+/* Where an optimizer makes nothing and gradients are dropped at once, they die before anything else
+ * is born, as does what the last nodes worked with: those of the size of a parameter are meant.
  */
 static bool is_dropped(const struct tensor_lives *j, const struct tensor *t)
 {
@@ -255,8 +259,8 @@ static bool is_dropped(const struct tensor_lives *j, const struct tensor *t)
            t->until == j->after[t->number].leaves && intmap_get(&j->parameters, t->bytes, &known);
 }
 
-/* Gradients of gradients need what the first ones were computed by, and drop it on their way: it dies while they are computed.
- * So do gradients where others are added to them in a new place.
+/* Gradients of gradients need what the first ones were computed by, and drop it on their way: it
+ * dies while they are computed. So do gradients where others are added to them in a new place.
  */
 static bool is_of_graph(const struct tensor_lives *j, const struct tensor *t)
 {

@@ -86,8 +86,8 @@ static bool is_as_many(uint64_t a, uint64_t b)
     return most == least || most == 2 * least || most == 4 * least || most == 8 * least;
 }
 
-/* A parameter begins blank. When its module is moved or given another dtype, a copy takes its place: what it
- * is made from dies before anything else is born.
+/* A parameter begins blank. When its module is moved or given another dtype, a copy takes its
+ * place: what it is made from dies before anything else is born.
  */
 static void find_blanks(struct tensor_lives *j)
 {

@@ -1,5 +1,6 @@
-/* tensor_lives - what came after each tensor of a process, by births: the phases that it lived through, how many
- * cycles of gradients, whether its stack made others. What kinds of tensors are told by (tensor_kinds.h).
+/* tensor_lives - what came after each tensor of a process, by births: the phases that it lived
+ * through, how many cycles of gradients, whether its stack made others. What kinds of tensors are
+ * told by (tensor_kinds.h).
  */
 #ifndef MODEL_TENSOR_LIVES_H
 #define MODEL_TENSOR_LIVES_H

@@ -65,7 +65,8 @@ static bool is_kept_activation(const struct tensor *t)
                        t->kind == TENSOR_ACTIVATION);
 }
 
-/* What one model computes stays that when another is called with it, and so does a cache with which it is called again. */
+/* What one model computes stays that when another is called with it, and so does a cache with which
+ * it is called again. */
 static bool is_told(const struct tensor *t)
 {
     return t->told && (t->told != TENSOR_INPUT ||

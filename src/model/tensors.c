@@ -12,8 +12,8 @@
 #define SHADOW_LEAST 1024 /* bytes: attach() tells of no smaller ones */
 #define LOOK_MOST 4096    /* blocks that are looked at for the one whose age fits */
 
-/* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Mappings are
- * known by when they were born.
+/* Blocks of an exact recording have no addresses: those of one info cannot be told apart. Mappings
+ * are known by when they were born.
  */
 static uint64_t key_of(const struct heap_change *c, uint64_t born_ns)
 {

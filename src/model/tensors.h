@@ -1,6 +1,7 @@
-/* tensors - the blocks of a recording that are the memory of tensors, each with its life, in the order in
- * which they were born. How long one lives is told by births as well: `until` is the number of those
- * of its process that had been born when it died, which does not depend on how fast anything ran.
+/* tensors - the blocks of a recording that are the memory of tensors, each with its life, in the
+ * order in which they were born. How long one lives is told by births as well: `until` is the
+ * number of those of its process that had been born when it died, which does not depend on how fast
+ * anything ran.
  *
  * Of a recording with addresses every life is known. In an exact one, blocks of one size from one
  * stack are told apart by their age, as far as that was kept.
@@ -74,8 +75,8 @@ struct tensor *tensors_at(const struct tensors *t, uint32_t place, uint64_t addr
 struct tensor *tensors_of_info(const struct tensors *t, uint32_t place, uint64_t info);
 /* The time of a process is at least this; what it is then. */
 uint64_t tensors_now(struct tensors *t, uint32_t place, uint64_t time_ns);
-/* The tensors of each process, by its place in heap.processes, in the order of their births: `born` says
- * how many they are. In the arena.
+/* The tensors of each process, by its place in heap.processes, in the order of their births: `born`
+ * says how many they are. In the arena.
  */
 struct tensor ***tensors_by_process(const struct tensors *t, struct arena *a);
 

@@ -94,7 +94,8 @@ static void end_region(struct uses *u, const struct trace_event *ev)
     u->region_count--;
 }
 
-/* The innermost of the thread that is called so; without a name the innermost. NULL: there is none. */
+/* The innermost of the thread that is called so; without a name the innermost. NULL: there is none.
+ */
 static struct use_region *region_of(struct uses *u, uint64_t thread, uint64_t name)
 {
     for (size_t i = u->region_count; i-- > 0;)
@@ -145,8 +146,8 @@ static void add_use(struct uses *u, const struct trace_access *a, uint32_t tenso
     of->last = (uint32_t)u->count;
 }
 
-/* Which block it is to, by an address within it. On a device that may be a handle, which has no inside.
- * False: none that is known.
+/* Which block it is to, by an address within it. On a device that may be a handle, which has no
+ * inside. False: none that is known.
  */
 static bool find_block(const struct uses *u, const struct trace_event *ev, uint32_t place,
                        uint32_t *tensor)

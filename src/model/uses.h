@@ -1,10 +1,12 @@
 /* uses - who read and wrote the blocks of a recording, and when, as its program has told (ACCESS).
  *
- * A use lasts from the beginning of the operator to its end where that is a region of the same thread that is
- * called as it, and is a moment otherwise. An address in the middle of a block is of that block.
+ * A use lasts from the beginning of the operator to its end where that is a region of the same
+ * thread that is called as it, and is a moment otherwise. An address in the middle of a block is of
+ * that block.
  *
- * What a process does not tell is not known: of blocks that are told of at all, every use is; of other
- * tensors it is where the process says so (TRACE_ACCESS_ALL), from there to where it ends that.
+ * What a process does not tell is not known: of blocks that are told of at all, every use is; of
+ * other tensors it is where the process says so (TRACE_ACCESS_ALL), from there to where it ends
+ * that.
  */
 #ifndef MODEL_USES_H
 #define MODEL_USES_H

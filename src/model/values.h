@@ -56,19 +56,19 @@ struct table_coverage {
     uint64_t processes;
     uint64_t recorded, partly; /* wholly; with a part of it, or some of its programs, missing */
     uint64_t silent;           /* nothing kept them from being recorded, but nothing came */
-    const char *
-        how; /* "exactly", "sampled", "exactly and sampled", "CPU time alone" or in words from which size on */
+    const char *how; /* "exactly", "sampled", "exactly and sampled", "CPU time alone" or in words
+                        from which size on */
     struct table_missing {
         const char *reason;
         uint64_t processes; /* here what a process becomes by exec(2) counts again */
     } missing[TABLE_MISSING_MOST];
     int missing_count;
     uint64_t losses, pauses;
-    uint64_t late;       /* looks at the processes that were left out for want of time */
-    uint64_t whole_from; /* every block of so many bytes and more; 0: not asked for */
-    struct
-        table_exact_since { /* the same of processes that have loaded a framework of deep learning */
-        uint64_t from;      /* 0: none has */
+    uint64_t late;             /* looks at the processes that were left out for want of time */
+    uint64_t whole_from;       /* every block of so many bytes and more; 0: not asked for */
+    struct table_exact_since { /* the same of processes that have loaded a framework of deep
+                                  learning */
+        uint64_t from;         /* 0: none has */
         uint64_t time_ns, processes;
         const char *library;
     } since;

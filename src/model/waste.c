@@ -152,7 +152,8 @@ static void judge_unused(struct wastes *w, uint32_t i)
 
 /* ---- by stacks ---- */
 
-/* A gradient from the end of the optimizer's step that follows: where that allocates nothing, none is seen. */
+/* A gradient from the end of the optimizer's step that follows: where that allocates nothing, none
+ * is seen. */
 static void judge_gradient(struct wastes *w, uint32_t i)
 {
     const struct tensor *x = &w->tensors->list[i];

@@ -1,15 +1,16 @@
-/* waste - stretches of lives in which memory was held that nobody needed: a pure function over blocks, what is
- * known of their uses, and steps.
+/* waste - stretches of lives in which memory was held that nobody needed: a pure function over
+ * blocks, what is known of their uses, and steps.
  *
  *   unused           it was never read nor written
  *   early            others were born or died before it was used for the first time
  *   late             the same after it was used for the last time
  *   long             late, and a step ended meanwhile; also where it was never freed
- *   idle             between two uses, if the peak is there: it could have been elsewhere, or made again
- *   again            it died, and the next that happened was that its stack made one of its size
+ *   idle             between two uses, if the peak is there: it could have been elsewhere, or made
+ * again again            it died, and the next that happened was that its stack made one of its
+ * size
  *
- * Where nothing is known of its uses, a block is only `again`; or `long`, if it is a gradient that is kept
- * after the optimizer has used it. The write of the operator that made it is a use.
+ * Where nothing is known of its uses, a block is only `again`; or `long`, if it is a gradient that
+ * is kept after the optimizer has used it. The write of the operator that made it is a use.
  */
 #ifndef MODEL_WASTE_H
 #define MODEL_WASTE_H
@@ -47,8 +48,8 @@ struct wastes { /* zeroed: empty */
     size_t count, room;
 };
 
-/* Fill the list, of each block together, those that are `again` at its end; its other fields are set, and the kinds of
- * tensors are judged.
+/* Fill the list, of each block together, those that are `again` at its end; its other fields are
+ * set, and the kinds of tensors are judged.
  */
 void wastes_find(struct wastes *w);
 /* Are the uses of a block known? */

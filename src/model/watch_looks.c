@@ -48,8 +48,8 @@ static void find_result(struct watches *w, struct watch_look *k)
     k->read = true;
 }
 
-/* Those before it that had not ended by then may have seen what it did; the last one in any case, which another thread
- * may have been at.
+/* Those before it that had not ended by then may have seen what it did; the last one in any case,
+ * which another thread may have been at.
  */
 static void mark_beside(struct watch_look *looks, size_t i)
 {

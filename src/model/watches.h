@@ -1,12 +1,14 @@
-/* watches - memory that was watched (WATCH), who wrote to it and who changed it: a pure function over the records of a
- * trace.
+/* watches - memory that was watched (WATCH), who wrote to it and who changed it: a pure function
+ * over the records of a trace.
  *
- * A write to a page that was kept from it has its thread, its stack and its byte. Those that a thread makes one after
- * the other from one place are one row, unless the program has said something in between.
+ * A write to a page that was kept from it has its thread, its stack and its byte. Those that a
+ * thread makes one after the other from one place are one row, unless the program has said
+ * something in between.
  *
- * A look finds that it has changed since the look before; both are where the program said something. So a change
- * belongs to the innermost region of the thread that looked, if one is open there, and happened after what was
- * said before. Whether an operator has declared the write is known where it tells its accesses.
+ * A look finds that it has changed since the look before; both are where the program said
+ * something. So a change belongs to the innermost region of the thread that looked, if one is open
+ * there, and happened after what was said before. Whether an operator has declared the write is
+ * known where it tells its accesses.
  */
 #ifndef MODEL_WATCHES_H
 #define MODEL_WATCHES_H
@@ -88,8 +90,8 @@ struct watches { /* zeroed but for its threads: empty */
     uint64_t left_out;
 };
 
-/* Is a write from the same place the next one of a row? One that goes on upwards is, and one that follows at
- * once; else the code has come there again, which is another row.
+/* Is a write from the same place the next one of a row? One that goes on upwards is, and one that
+ * follows at once; else the code has come there again, which is another row.
  */
 bool watches_goes_on(const struct watch_write *row, const struct watch_write *next);
 void watches_extend(struct watch_write *row, const struct watch_write *by);

@@ -1,10 +1,11 @@
-/* what_if - the peak of all tensors if some were allocated later, freed earlier, smaller, or not there while nobody
- * needs them: lives are changed on paper, by any number of ideas at once. A pure function over tensors, what is known
- * of their uses, and phases.
+/* what_if - the peak of all tensors if some were allocated later, freed earlier, smaller, or not
+ * there while nobody needs them: lives are changed on paper, by any number of ideas at once. A pure
+ * function over tensors, what is known of their uses, and phases.
  *
- * When a tensor is needed is told by accesses where its uses are known. Where they are not, phases prove it of
- * three kinds: activations are used when the next tensor is born, and again before they die; gradients are
- * not needed after the optimizer's step; and what optimizers keep is used in their steps alone.
+ * When a tensor is needed is told by accesses where its uses are known. Where they are not, phases
+ * prove it of three kinds: activations are used when the next tensor is born, and again before they
+ * die; gradients are not needed after the optimizer's step; and what optimizers keep is used in
+ * their steps alone.
  *
  * Ideas that are taken together do not count twice: what is away cannot be smaller as well.
  */

@@ -8,9 +8,9 @@
 
 #define OWNERS_MOST 32 /* modules of a kind, and lines, that are tried one by one */
 
-/* Types that suit a kind: two bytes for what is computed with, one where that is known to do: the state of
- * optimizers with a scale for each part of it, and what is only read while nothing is trained. Buffers are left
- * out: sums that run over many steps need their bits.
+/* Types that suit a kind: two bytes for what is computed with, one where that is known to do: the
+ * state of optimizers with a scale for each part of it, and what is only read while nothing is
+ * trained. Buffers are left out: sums that run over many steps need their bits.
  */
 static const struct {
     enum tensor_kind kind;
@@ -207,8 +207,8 @@ static int by_bound(const void *a, const void *b)
     return x->idea < y->idea ? -1 : x->idea > y->idea;
 }
 
-/* The one that lowers the peak most; where none does, as it is as large elsewhere, the one that takes most away
- * here. No idea does more than its bound, so few of them need to be tried.
+/* The one that lowers the peak most; where none does, as it is as large elsewhere, the one that
+ * takes most away here. No idea does more than its bound, so few of them need to be tried.
  */
 static const struct what_if_idea *best_of(struct what_if_plan *p, struct candidate *list)
 {

@@ -1,9 +1,9 @@
 /* helper - tidemark-resolve: a namer in a process of its own, for the resolver of the tool.
  *
  * It keeps elfutils, which is large, out of the tool, which must be small, and what a damaged file
- * does to it out of the tool as well. It gives up all that it does not need (base/jail.h), since the files
- * are somebody else's. `tidemark-resolve [--rights RIGHTS] [--debuginfod] [DIRECTORY...]` answers what
- * comes through the socket that is its standard input, until that ends.
+ * does to it out of the tool as well. It gives up all that it does not need (base/jail.h), since
+ * the files are somebody else's. `tidemark-resolve [--rights RIGHTS] [--debuginfod] [DIRECTORY...]`
+ * answers what comes through the socket that is its standard input, until that ends.
  */
 #include "base/jail.h"
 #include "namer/debuginfod.h"

@@ -1,5 +1,5 @@
-/* locate - see locate.h. By build-id first, as gdb does, then by the name that the file itself gives; one
- * found by its name must have the checksum that is written beside it.
+/* locate - see locate.h. By build-id first, as gdb does, then by the name that the file itself
+ * gives; one found by its name must have the checksum that is written beside it.
  */
 #include "namer/locate.h"
 

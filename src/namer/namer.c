@@ -1,5 +1,5 @@
-/* namer - see namer.h. Only so many files and bytes are open at a time: the one used longest ago is closed
- * first, and its problem, if any, is remembered.
+/* namer - see namer.h. Only so many files and bytes are open at a time: the one used longest ago is
+ * closed first, and its problem, if any, is remembered.
  */
 #include "namer/namer.h"
 

@@ -1,7 +1,8 @@
 /* stretches - around a few addresses: how far what is said of each one reaches.
  *
- * What spans say of an address can only change where one of them begins or ends. Of a table with half a
- * million spans only the ends next to the addresses are looked for: nothing is sorted, nothing else named.
+ * What spans say of an address can only change where one of them begins or ends. Of a table with
+ * half a million spans only the ends next to the addresses are looked for: nothing is sorted,
+ * nothing else named.
  */
 #ifndef NAMER_STRETCHES_H
 #define NAMER_STRETCHES_H

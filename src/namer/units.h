@@ -57,7 +57,8 @@ struct unit *units_at(struct units *u, uint64_t address);
 void units_functions(struct units *u, struct unit *unit);
 struct function *units_function(struct units *u, struct unit *unit, uint64_t address);
 
-/* Calls `each` for the DIEs right below one. Those that do not lie behind *last, the one that was seen last, end it. */
+/* Calls `each` for the DIEs right below one. Those that do not lie behind *last, the one that was
+ * seen last, end it. */
 void units_below(Dwarf_Die *parent, Dwarf_Off *last, void (*each)(void *to, Dwarf_Die *die),
                  void *to);
 /* Calls `each` for the stretches of addresses of a DIE that can be code. */

@@ -1,4 +1,5 @@
-/* page_series - parts of META: numbers over time, and all memory that is not what the page is of, side by side. */
+/* page_series - parts of META: numbers over time, and all memory that is not what the page is of,
+ * side by side. */
 #include "page/page.h"
 #include "page/page_json.h"
 

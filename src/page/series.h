@@ -1,6 +1,6 @@
 /* series - numbers over time, as the kernel told them: each of a bounded number of points, the
- * greatest of an equal part of the time, or of what only grows the last. A stretch that is told finer
- * has as many points of its own.
+ * greatest of an equal part of the time, or of what only grows the last. A stretch that is told
+ * finer has as many points of its own.
  */
 #ifndef PAGE_SERIES_H
 #define PAGE_SERIES_H

@@ -1,10 +1,10 @@
-/* platform - what `tidemark run` needs of the operating system, and all that it needs: processes, the
- * machine, what a container allows, how a process ended, and a few things about ourselves.
+/* platform - what `tidemark run` needs of the operating system, and all that it needs: processes,
+ * the machine, what a container allows, how a process ended, and a few things about ourselves.
  *
- * Behind it is one set of files per system (linux_*.c); src/meson.build names the set. Nothing above
- * reads a file of the kernel's or calls what only one system has: tools/check_layers says so. A value
- * that a system does not tell is ABSENT, and a whole part that it lacks may say so for ever: `run` then
- * shows n/a, never a guess.
+ * Behind it is one set of files per system (linux_*.c); src/meson.build names the set. Nothing
+ * above reads a file of the kernel's or calls what only one system has: tools/check_layers says so.
+ * A value that a system does not tell is ABSENT, and a whole part that it lacks may say so for
+ * ever: `run` then shows n/a, never a guess.
  */
 #ifndef PLATFORM_PLATFORM_H
 #define PLATFORM_PLATFORM_H
@@ -30,8 +30,8 @@ struct proc {
     struct proc_kept *kept; /* what the system's files keep between readings; NULL: nothing */
 };
 
-/* One reading. ABSENT where the system does not say (or does not tell us). Sizes are bytes, ticks are
- * those of sysconf(_SC_CLK_TCK).
+/* One reading. ABSENT where the system does not say (or does not tell us). Sizes are bytes, ticks
+ * are those of sysconf(_SC_CLK_TCK).
  */
 struct proc_reading {
     char name[32];
@@ -57,8 +57,8 @@ void proc_close(struct proc *p);
 /* Would another process that gets the same pid be taken for this one? */
 bool proc_may_be_another(const struct proc *p);
 
-/* What is cheap: who it is, faults, CPU time, vsz. 0, or -1 when the process is gone. A zombie still
- * reads. Where no descriptor is left to ask with, it is taken to be as it was.
+/* What is cheap: who it is, faults, CPU time, vsz. 0, or -1 when the process is gone. A zombie
+ * still reads. Where no descriptor is left to ask with, it is taken to be as it was.
  */
 int proc_read_stat(struct proc *p, struct proc_reading *r);
 /* Sizes and marks. They stay ABSENT for a zombie or a thread of the kernel. */
@@ -106,8 +106,8 @@ struct residence_stack { /* of a thread */
     uint64_t low, bytes;
 };
 
-/* Add those of a process to *sum; `now` was just read. False: it is gone, not ours to read, or has too
- * much to look at; then *sum is of no use.
+/* Add those of a process to *sum; `now` was just read. False: it is gone, not ours to read, or has
+ * too much to look at; then *sum is of no use.
  */
 bool residence_add(struct residence *sum, int pid, const struct proc_reading *now,
                    const struct residence_stack *stacks, size_t count);
@@ -118,7 +118,8 @@ struct residence_range {
     bool known; /* resident is; else there were too many pages to look at */
 };
 
-/* What is resident of some memory of a process, by its pages. False: it is gone, or not ours to read. */
+/* What is resident of some memory of a process, by its pages. False: it is gone, or not ours to
+ * read. */
 bool residence_ranges(int pid, struct residence_range *ranges, size_t count);
 
 /* ---- the machine ---- */
@@ -153,8 +154,8 @@ struct group {
     struct group_kept *kept; /* NULL: none */
 };
 
-/* `pids` are the only ones (two, ourselves and the command) that may be in it for its peak to be the
- * command's.
+/* `pids` are the only ones (two, ourselves and the command) that may be in it for its peak to be
+ * the command's.
  */
 void group_open(struct group *g, const int pids[2]);
 uint64_t group_peak(const struct group *g);  /* bytes; ABSENT: not known */
@@ -213,9 +214,9 @@ void stops_resume(const struct stop *s);
 
 /* ---- ourselves ---- */
 
-/* Make our own memory as small as it gets, since exec hands our high-water mark on to the command here:
- * the last thing before exec, in a child whose memory may be ours (vfork). Returns the most that is
- * handed on, in bytes; 0: nothing is.
+/* Make our own memory as small as it gets, since exec hands our high-water mark on to the command
+ * here: the last thing before exec, in a child whose memory may be ours (vfork). Returns the most
+ * that is handed on, in bytes; 0: nothing is.
  */
 uint64_t self_shrink(void);
 

@@ -1,8 +1,9 @@
 /* probe - something that is measured at every tick of a recording besides what `run` itself needs:
  * one file each, SYSTEM_probe_NAME.c, and its name in the list of the system in src/meson.build.
  *
- * What it reads it puts: metrics of trace/metric_list.h, of a process or of the machine. Reports show them by
- * the list there; a value that is not known is left out. Accelerators are no probes: see devices/kinds.h.
+ * What it reads it puts: metrics of trace/metric_list.h, of a process or of the machine. Reports
+ * show them by the list there; a value that is not known is left out. Accelerators are no probes:
+ * see devices/kinds.h.
  */
 #ifndef PLATFORM_PROBE_H
 #define PLATFORM_PROBE_H

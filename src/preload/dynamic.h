@@ -1,5 +1,5 @@
-/* dynamic - what the headers and the dynamic section of an ELF file say: where it is loaded, by which
- * loader, what it needs, and which names and versions it has for others.
+/* dynamic - what the headers and the dynamic section of an ELF file say: where it is loaded, by
+ * which loader, what it needs, and which names and versions it has for others.
  *
  * As program.h: keeps nothing, allocates nothing and uses little stack.
  */

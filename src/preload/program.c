@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define NEEDED_VERSION "GLIBC_2.17" /* that a libc must have; the library uses none that is newer */
+/* that a libc must have; the library uses none that is newer */
+#define NEEDED_VERSION "GLIBC_2.17"
 
 static const char *last_part(const char *path, size_t bytes)
 {

@@ -31,7 +31,8 @@ enum program_kind program_kind(int fd, program_read *read);
 /* The loader of a program, by path; false: it has none, or the name has no room. */
 bool program_loader(int fd, program_read *read, char *out, size_t room);
 
-/* Where the libc that belongs to a loader may be: the nth place to look at. False: there are no more. */
+/* Where the libc that belongs to a loader may be: the nth place to look at. False: there are no
+ * more. */
 bool program_libc(const char *loader, unsigned int nth, char *out, size_t room);
 
 /* Whether a libc is a glibc that has what our library needs: 2.17 or later. */
@@ -43,8 +44,8 @@ bool program_script(int fd, program_read *read, char *out, size_t room);
 /* Whether a program of this kind breaks or complains when the library is to be loaded into it. */
 bool program_refuses(enum program_kind kind);
 
-/* Whether a list of libraries (as LD_PRELOAD, may be NULL) has the runtime of a sanitizer: it wants to
- * be the first.
+/* Whether a list of libraries (as LD_PRELOAD, may be NULL) has the runtime of a sanitizer: it wants
+ * to be the first.
  */
 bool program_lists_sanitizer(const char *list);
 

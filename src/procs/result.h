@@ -129,9 +129,8 @@ struct watch_result {
     bool devices_asked; /* for some by name, or for all of them */
     bool devices_read;  /* one that is there was read at least once */
 
-    uint64_t
-        tensors_from; /* a recorded process has loaded this framework of deep learning, and every
-                              block of so many bytes and more was recorded; 0: none has */
+    uint64_t tensors_from; /* a recorded process has loaded this framework of deep learning, and
+                              every block of so many bytes and more was recorded; 0: none has */
     char framework[64];
     uint64_t windows, steps; /* how many windows began; the most steps that a process has told */
     uint32_t watched;        /* of the names that were to be watched: a bit for each that was met */

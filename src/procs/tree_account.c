@@ -82,7 +82,8 @@ void tree_settle(struct tree *t)
     unknown = t->ended_unknown + hidden;
     bound_sum(&t->bound, t->rss);
     settle_interval(t, marks, unknown);
-    if (hidden) /* they may have ended while the last reading was under way: then they lived before it */
+    if (hidden) /* they may have ended while the last reading was under way: then they lived before
+                   it */
         settle_interval(t, t->last_marks, t->last_unknown + hidden);
     t->last_marks = marks;
     t->last_unknown = unknown;

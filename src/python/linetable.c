@@ -1,5 +1,6 @@
-/* linetable - see linetable.h. The tables are read from their start, or where the last reading ended, through
- * a small window, and nothing in them is believed: a sum that leaves the range of lines gives no line.
+/* linetable - see linetable.h. The tables are read from their start, or where the last reading
+ * ended, through a small window, and nothing in them is believed: a sum that leaves the range of
+ * lines gives no line.
  */
 #include "python/linetable.h"
 

@@ -8,7 +8,8 @@
 #define TYPE_NAME 24
 #define TYPE_BASIC_SIZE 32
 
-/* top: of the stack; a pointer (3.9), a number of words above `f_valuestack` (3.10) or above `locals`. */
+/* top: of the stack; a pointer (3.9), a number of words above `f_valuestack` (3.10) or above
+ * `locals`. */
 static const struct py_shape shapes[] = {
     {9, 48, 360, 72, 16, false, 32, 40, 48}, {10, 48, 352, 80, 16, false, 32, 40, 72},
     {11, 8, 72, 64, 80, true, 24, 32, 72},   {12, 24, 72, 64, 72, true, 24, 32, 72},

@@ -1,4 +1,5 @@
-/* pyobjects - objects of Python, read by offset: their types, names of modules and attributes of instances.
+/* pyobjects - objects of Python, read by offset: their types, names of modules and attributes of
+ * instances.
  *
  * Known of 3.9 to 3.13. What cannot be read is 0.
  */

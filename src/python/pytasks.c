@@ -1,6 +1,6 @@
-/* pytasks - see pytasks.h. From the globals of a loop's function to the module asyncio.tasks, to the WeakSet of
- * all tasks, to a task's coroutine, and from each coroutine to the one that it awaits. Of trio, from the runner,
- * a variable of trio.run, to the set of its tasks.
+/* pytasks - see pytasks.h. From the globals of a loop's function to the module asyncio.tasks, to
+ * the WeakSet of all tasks, to a task's coroutine, and from each coroutine to the one that it
+ * awaits. Of trio, from the runner, a variable of trio.run, to the set of its tasks.
  */
 #include "python/pytasks.h"
 
@@ -180,8 +180,8 @@ static void hear_closure(const struct py_reader *r, uintptr_t cells, struct py_t
             hear_words(r, py_attributes(r, t->hearers[heard]), ATTRIBUTES_MOST, false, t);
 }
 
-/* wait_for has bound its future to one (up to 3.11), gather and wait have theirs in a closure, and that of a
- * TaskGroup is a method of it.
+/* wait_for has bound its future to one (up to 3.11), gather and wait have theirs in a closure, and
+ * that of a TaskGroup is a method of it.
  */
 static void hear_callback(const struct py_reader *r, uintptr_t callback, struct py_task *t)
 {
@@ -273,8 +273,8 @@ static bool waits_in_nursery(const struct py_reader *r, const struct py_task *t)
     return false;
 }
 
-/* A nursery's first attribute is the task that opened it, which waits there for the others at its end. The task
- * that serves the loop itself has nobody's work.
+/* A nursery's first attribute is the task that opened it, which waits there for the others at its
+ * end. The task that serves the loop itself has nobody's work.
  */
 static bool finish_trio(const struct py_reader *r, struct py_task *t)
 {

@@ -1,7 +1,9 @@
-/* pytasks - what the tasks of asyncio and trio await, read by offset: while an event loop waits, its stack says
- * where the loop was started, and the coroutines of its tasks say what is waited for.
+/* pytasks - what the tasks of asyncio and trio await, read by offset: while an event loop waits,
+ * its stack says where the loop was started, and the coroutines of its tasks say what is waited
+ * for.
  *
- * Known of 3.9 to 3.13. Nothing is called and nothing is locked: the thread of the loop must stand still.
+ * Known of 3.9 to 3.13. Nothing is called and nothing is locked: the thread of the loop must stand
+ * still.
  */
 #ifndef PYTHON_PYTASKS_H
 #define PYTHON_PYTASKS_H
@@ -12,7 +14,8 @@
 #define PY_TASK_HEARERS 12
 
 struct py_task {
-    /* waits_for: a future, which may be a task; of trio itself, where it waits for tasks; 0: not known */
+    /* waits_for: a future, which may be a task; of trio itself, where it waits for tasks; 0: not
+     * known */
     uintptr_t task, waits_for;
     /* What is called when it ends knows these: among them who waits for it, or for several. */
     uintptr_t hearers[PY_TASK_HEARERS];
@@ -38,8 +41,8 @@ struct py_loop {              /* what is known of an event loop */
     unsigned int missed;      /* how often there were no tasks where they should be */
 };
 
-/* A function of an event loop runs in that frame (its place in memory): where are its tasks? *loop is filled, and
- * is one for each kind, as it keeps what was found. False: they are not found.
+/* A function of an event loop runs in that frame (its place in memory): where are its tasks? *loop
+ * is filled, and is one for each kind, as it keeps what was found. False: they are not found.
  */
 bool py_loop_find(const struct py_layout *l, const struct py_memory *m, uintptr_t frame,
                   enum py_loop_kind kind, struct py_loop *loop);

@@ -1,4 +1,5 @@
-/* answer_limit - see answer_limit.h. Bytes are counted as JSON writes them; what other formats take is not much more. */
+/* answer_limit - see answer_limit.h. Bytes are counted as JSON writes them; what other formats take
+ * is not much more. */
 #include "questions/answer_limit.h"
 
 #include "base/emit.h"

@@ -1,5 +1,5 @@
-/* decompose_over_time - of the question decompose: what tensors are for at many moments, each the highest of
- * its stretch of time or of its step.
+/* decompose_over_time - of the question decompose: what tensors are for at many moments, each the
+ * highest of its stretch of time or of its step.
  */
 #ifndef QUESTIONS_DECOMPOSE_OVER_TIME_H
 #define QUESTIONS_DECOMPOSE_OVER_TIME_H

@@ -158,7 +158,8 @@ static struct intmap texts_of(const struct lines *d, int side)
     return out;
 }
 
-/* A script that was copied to change it, a package in another place: one line is not two that differ. */
+/* A script that was copied to change it, a package in another place: one line is not two that
+ * differ. */
 static void join_renamed(struct lines *d)
 {
     struct intmap texts[2] = {texts_of(d, 0), texts_of(d, 1)};

@@ -51,7 +51,8 @@ static bool is_in(const struct selection *o, uint64_t time_ns)
     return time_ns >= o->from_ns && (!o->to_ns || time_ns <= o->to_ns);
 }
 
-/* Those of each process come in order. Which process was first is chance; which rank it is, is not. */
+/* Those of each process come in order. Which process was first is chance; which rank it is, is not.
+ */
 static int by_rank(const void *x, const void *y)
 {
     const struct rank_known *a = x, *b = y;
@@ -63,7 +64,8 @@ static int by_rank(const void *x, const void *y)
     return a[1].number < b[1].number ? -1 : a[1].number > b[1].number;
 }
 
-/* The processes of a heap: {its rank, its place} of each, in the order in which they are compared. */
+/* The processes of a heap: {its rank, its place} of each, in the order in which they are compared.
+ */
 static struct rank_known (*order_processes(const struct heap *h, struct arena *a))[2]
 {
     struct rank_known(*list)[2] = arena_alloc(a, (h->process_count + 1) * sizeof(*list));

@@ -1,6 +1,6 @@
-/* diff_ops - two runs of a deep-learning program, or two steps of one, compared operator by operator: those
- * that allocate tensors are matched in their order, so that what one of them allocates more is its
- * own change, and not that of the next.
+/* diff_ops - two runs of a deep-learning program, or two steps of one, compared operator by
+ * operator: those that allocate tensors are matched in their order, so that what one of them
+ * allocates more is its own change, and not that of the next.
  */
 #ifndef QUESTIONS_DIFF_OPS_H
 #define QUESTIONS_DIFF_OPS_H

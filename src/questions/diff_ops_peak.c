@@ -1,5 +1,6 @@
-/* diff_ops_peak - why two peaks of tensors differ: what is held at each, by what it is for, and by the operator and
- * the line that made it. The rows of either table add up to the change of the peak.
+/* diff_ops_peak - why two peaks of tensors differ: what is held at each, by what it is for, and by
+ * the operator and the line that made it. The rows of either table add up to the change of the
+ * peak.
  */
 #include "questions/diff_ops_sides.h"
 
@@ -82,7 +83,8 @@ static void put_kinds(struct answer *a, const struct op_side sides[2])
 
 /* ---- by operator and line ---- */
 
-/* Lines of two versions of a program have other numbers: a stack is that of the tensors its own were matched with. */
+/* Lines of two versions of a program have other numbers: a stack is that of the tensors its own
+ * were matched with. */
 static void pair_stacks(struct groups *g, const struct op_side sides[2], const struct op_pairs *p)
 {
     for (size_t i = 0; i < sides[0].count; i++) {

@@ -1,4 +1,5 @@
-/* diff_ops_rows - what each operator allocates more or less. All rows add up to the change of what was allocated. */
+/* diff_ops_rows - what each operator allocates more or less. All rows add up to the change of what
+ * was allocated. */
 #include "questions/diff_ops_sides.h"
 
 #include "base/count.h"

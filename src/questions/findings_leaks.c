@@ -104,8 +104,8 @@ static void say_growing_stacks(struct findings *f, const struct leak_rows *l)
                 "leaks");
 }
 
-/* Growth is followed of stacks that hold something at the end. Where others held much meanwhile, as in
- * a queue of a fixed length, these would seem to grow.
+/* Growth is followed of stacks that hold something at the end. Where others held much meanwhile, as
+ * in a queue of a fixed length, these would seem to grow.
  */
 static bool is_followed(const struct heap_stack_sum *s)
 {
@@ -197,8 +197,8 @@ static bool may_leak(const struct heap_process *p)
              (p->run->end == TRACE_END_SIGNALED || p->run->end == TRACE_END_OOM));
 }
 
-/* The process that left most behind; NULL: none may be said to. What little each of many leaves adds
- * up, but is nobody's leak.
+/* The process that left most behind; NULL: none may be said to. What little each of many leaves
+ * adds up, but is nobody's leak.
  */
 static const struct heap_process *leaker(const struct heap *h)
 {

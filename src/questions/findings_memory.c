@@ -16,9 +16,10 @@
 #define UNUSED_PART 0.5     /* resident memory, of the largest heap: the rest was never touched */
 #define MANY_BLOCKS 10000   /* fewer allocations than this are no churn */
 #define MUCH_TEMPORARY 20.0 /* percent of all allocations; */
-#define MUCH_OF_PYTHON 50.0 /* of a program whose objects are Python's: a quarter is nothing odd */
-#define CHURN_TIMES 3.0     /* bytes allocated in all to those at the peak */
-#define CHURN_SHARE 0.2     /* of the bytes, by one line */
+/* of a program whose objects are Python's: a quarter is nothing odd */
+#define MUCH_OF_PYTHON 50.0
+#define CHURN_TIMES 3.0 /* bytes allocated in all to those at the peak */
+#define CHURN_SHARE 0.2 /* of the bytes, by one line */
 #define CHURN_LEAST ((uint64_t)256 << 20)
 
 /* ---- at the peak ---- */

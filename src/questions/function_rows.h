@@ -1,5 +1,5 @@
-/* function_rows - the functions of a program as a table: what each cost itself, and with all that it
- * called. A function that calls itself is counted once.
+/* function_rows - the functions of a program as a table: what each cost itself, and with all that
+ * it called. A function that calls itself is counted once.
  */
 #ifndef QUESTIONS_FUNCTION_ROWS_H
 #define QUESTIONS_FUNCTION_ROWS_H

@@ -1,4 +1,5 @@
-/* heap_cells - amounts, sites and stacks of a heap into the cells of a table, and how well they are known. */
+/* heap_cells - amounts, sites and stacks of a heap into the cells of a table, and how well they are
+ * known. */
 #ifndef QUESTIONS_HEAP_CELLS_H
 #define QUESTIONS_HEAP_CELLS_H
 
@@ -17,7 +18,8 @@ void heap_cell_blocks_error(struct table_cell *c, const struct heap *h, const st
 void heap_cell_percent(struct table_cell *c, double part, double whole); /* of 0: absent */
 /* What of it is mapped, shared memory included; absent where nothing is. */
 void heap_cell_mapped(struct table_cell *c, const struct heap *h, const struct heap_row *row);
-/* The parts of a moment by kinds of memory, as facts that add up to it; none where all of it is heap. */
+/* The parts of a moment by kinds of memory, as facts that add up to it; none where all of it is
+ * heap. */
 void heap_cells_memory(struct answer *a, struct table *facts, const struct heap *h, const char *of,
                        const struct heap_amount parts[TRACE_MEMORY_COUNTED]);
 /* The site's text; of the rest: how many were left out. */
@@ -29,7 +31,8 @@ void heap_cell_stack(struct table_cell *c, const struct heap *h, const struct he
 const char *heap_lacking(const struct heap *h, const char *basis);
 /* "exact", "sampled, ±3.1 %" or, where no sample was among it, less than what. */
 const char *heap_basis(const struct heap *h, const struct heap_amount *a);
-/* The same beside a sentence that says from which size on blocks are exact: "partly sampled, ±3.1 %". */
+/* The same beside a sentence that says from which size on blocks are exact: "partly sampled, ±3.1
+ * %". */
 const char *heap_basis_brief(const struct heap *h, const struct heap_amount *a);
 /* The same for the peak. The largest of many estimates is too large where they are poor. */
 const char *heap_peak_basis(const struct heap *h);

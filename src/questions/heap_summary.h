@@ -8,8 +8,8 @@
 /* Lines for the table of facts. */
 void heap_summary_facts(struct answer *a, struct table *facts, const struct heap *h);
 
-/* What was alive before interpreters freed all they had, where that is something else than what was alive
- * at the end: `leaks` is of it.
+/* What was alive before interpreters freed all they had, where that is something else than what was
+ * alive at the end: `leaks` is of it.
  */
 void heap_summary_before_end(struct answer *a, struct table *facts, const struct heap *h);
 

@@ -1,6 +1,6 @@
-/* leaks_per_step - what grows from step to step, for `leaks --per-step`: by stack, with the operator and the
- * kind of tensor where it is one. Not what the first step makes, not caches that are full, not what
- * goes up and down: see step_growth.h.
+/* leaks_per_step - what grows from step to step, for `leaks --per-step`: by stack, with the
+ * operator and the kind of tensor where it is one. Not what the first step makes, not caches that
+ * are full, not what goes up and down: see step_growth.h.
  */
 #ifndef QUESTIONS_LEAKS_PER_STEP_H
 #define QUESTIONS_LEAKS_PER_STEP_H

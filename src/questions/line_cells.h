@@ -1,4 +1,5 @@
-/* line_cells - what `lines`, `functions` and files show of a sum: columns, cells, and what no line pays. */
+/* line_cells - what `lines`, `functions` and files show of a sum: columns, cells, and what no line
+ * pays. */
 #ifndef QUESTIONS_LINE_CELLS_H
 #define QUESTIONS_LINE_CELLS_H
 

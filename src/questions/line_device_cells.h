@@ -1,5 +1,5 @@
-/* line_device_cells - what the question `lines` says of devices: columns behind all others, where there is something to say,
- * and facts with the basis of each.
+/* line_device_cells - what the question `lines` says of devices: columns behind all others, where
+ * there is something to say, and facts with the basis of each.
  */
 #ifndef QUESTIONS_LINE_DEVICE_CELLS_H
 #define QUESTIONS_LINE_DEVICE_CELLS_H

@@ -1,5 +1,5 @@
-/* oom_pools - the pools of all spaces at the moment at which memory ran out: what a device's library refuses may be free
- * in a pool, in pieces.
+/* oom_pools - the pools of all spaces at the moment at which memory ran out: what a device's
+ * library refuses may be free in a pool, in pieces.
  */
 #ifndef QUESTIONS_OOM_POOLS_H
 #define QUESTIONS_OOM_POOLS_H

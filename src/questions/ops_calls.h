@@ -1,4 +1,5 @@
-/* ops_calls - of the question ops: operators as they began and ended, where a recording has them (--ops). */
+/* ops_calls - of the question ops: operators as they began and ended, where a recording has them
+ * (--ops). */
 #ifndef QUESTIONS_OPS_CALLS_H
 #define QUESTIONS_OPS_CALLS_H
 

@@ -1,5 +1,5 @@
-/* page_tensors - the part of the page on deep learning: what tensors are for over time, by process, and the tables of
- * the questions about them, which are asked as ever.
+/* page_tensors - the part of the page on deep learning: what tensors are for over time, by process,
+ * and the tables of the questions about them, which are asked as ever.
  */
 #ifndef QUESTIONS_PAGE_TENSORS_H
 #define QUESTIONS_PAGE_TENSORS_H

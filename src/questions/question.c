@@ -46,8 +46,8 @@ const struct question *question_default(struct trace *t)
     return found;
 }
 
-/* What something is for, and how long it was needed, is known by what becomes of it: of a stretch of time the moment
- * that is asked for is found, and the whole recording is read.
+/* What something is for, and how long it was needed, is known by what becomes of it: of a stretch
+ * of time the moment that is asked for is found, and the whole recording is read.
  */
 static struct selection whole_of(const struct question *q, const struct recorded *r,
                                  const struct selection *o)

@@ -1,5 +1,6 @@
-/* question_copies - the question `copies`: which lines copy memory. How much is sampled by bytes where the
- * recording was asked for it; the CPU time in memcpy and memmove is known from any CPU samples.
+/* question_copies - the question `copies`: which lines copy memory. How much is sampled by bytes
+ * where the recording was asked for it; the CPU time in memcpy and memmove is known from any CPU
+ * samples.
  *
  * A copy belongs to the line that called memcpy, or to the line of Python that it was done for.
  */

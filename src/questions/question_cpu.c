@@ -1,6 +1,6 @@
-/* question_cpu - the question `cpu`: which functions use CPU time themselves, and with all that they
- * call; how much of it is Python, native code and the kernel; and how much of what the kernel has
- * counted was seen.
+/* question_cpu - the question `cpu`: which functions use CPU time themselves, and with all that
+ * they call; how much of it is Python, native code and the kernel; and how much of what the kernel
+ * has counted was seen.
  *
  * A function that is on a stack several times has its time once. Code without a name is one row per
  * file of code. What the interpreter itself does for a line of Python is that function's own.

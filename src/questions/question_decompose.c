@@ -1,6 +1,6 @@
-/* question_decompose - what a deep-learning program holds memory for, at the peak or another moment:
- * parameters, gradients, activations and so on, and in which modules. The rows of each table add up to
- * the live heap.
+/* question_decompose - what a deep-learning program holds memory for, at the peak or another
+ * moment: parameters, gradients, activations and so on, and in which modules. The rows of each
+ * table add up to the live heap.
  */
 #include "base/count.h"
 #include "base/memory.h"

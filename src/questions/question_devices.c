@@ -1,4 +1,5 @@
-/* question_devices - accelerators: what each held, how much of it was the recorded processes', and over time. */
+/* question_devices - accelerators: what each held, how much of it was the recorded processes', and
+ * over time. */
 #include "base/count.h"
 #include "questions/cells.h"
 #include "questions/heap_points.h"

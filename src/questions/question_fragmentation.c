@@ -1,4 +1,5 @@
-/* question_fragmentation - the memory that pools have reserved, what of it is used, and in which pieces the rest is. */
+/* question_fragmentation - the memory that pools have reserved, what of it is used, and in which
+ * pieces the rest is. */
 #include "base/absent.h"
 #include "base/count.h"
 #include "base/memory.h"

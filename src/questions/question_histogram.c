@@ -1,4 +1,5 @@
-/* question_histogram - allocations by size, in classes of powers of two, and by the time that they lived. */
+/* question_histogram - allocations by size, in classes of powers of two, and by the time that they
+ * lived. */
 #include "base/count.h"
 #include "base/text.h"
 #include "model/heap_counts.h"

@@ -1,6 +1,6 @@
 /* question_history - every block by the moments between which it was born and died: what the report
- * page is made from, as tables. What lives at a moment k, and so at the peak, is the sum of the rows
- * with born <= k < died; it is exact where the recording is.
+ * page is made from, as tables. What lives at a moment k, and so at the peak, is the sum of the
+ * rows with born <= k < died; it is exact where the recording is.
  */
 #include "base/count.h"
 #include "base/memory.h"

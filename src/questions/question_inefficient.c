@@ -1,4 +1,5 @@
-/* question_inefficient - memory that is held while nobody needs it, and by how much the peak would fall without. */
+/* question_inefficient - memory that is held while nobody needs it, and by how much the peak would
+ * fall without. */
 #include "base/count.h"
 #include "base/memory.h"
 #include "model/waste.h"
@@ -209,8 +210,8 @@ static void put_facts(struct asked *q, struct asking *s, struct table *facts)
     struct heap_amount peak = tensor_peak_at(h);
     const char *note = access_note(q, &s->accesses);
 
-    if (s->accesses
-            .told) /* as every question has it: that of the curve has the scatter of samples in it */
+    if (s->accesses.told) /* as every question has it: that of the curve has the scatter of samples
+                             in it */
         heap_cell_bytes(table_fact(a, facts, "peak", UNIT_BYTES), &peak);
     else
         cell_number(table_fact(a, facts, "tensors_peak", UNIT_BYTES), s->peak);

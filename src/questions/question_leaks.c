@@ -1,5 +1,6 @@
-/* question_leaks - what was alive when its process ended, by stack, and whether it was still growing: see
- * leak_rows.h. `confidence`: in how many of a hundred series without a trend chance does not look so.
+/* question_leaks - what was alive when its process ended, by stack, and whether it was still
+ * growing: see leak_rows.h. `confidence`: in how many of a hundred series without a trend chance
+ * does not look so.
  */
 #include "base/count.h"
 #include "model/covered.h"

@@ -1,5 +1,5 @@
-/* question_oom - where memory ran out, or a process was killed: what was asked for, by whom, what was held
- * then and what for, the largest blocks and the latest, and what the machine had left.
+/* question_oom - where memory ran out, or a process was killed: what was asked for, by whom, what
+ * was held then and what for, the largest blocks and the latest, and what the machine had left.
  */
 #include "base/count.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
-/* question_ops - which operators of a deep-learning program allocate memory: by operator, phase, module, the
- * program's own line, or kind of tensor. Sums are of tensors alone, of the stretch of time that is
- * asked about; `most` and `at_peak` count what is older, too.
+/* question_ops - which operators of a deep-learning program allocate memory: by operator, phase,
+ * module, the program's own line, or kind of tensor. Sums are of tensors alone, of the stretch of
+ * time that is asked about; `most` and `at_peak` count what is older, too.
  */
 #include "base/count.h"
 #include "base/hash.h"

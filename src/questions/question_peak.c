@@ -1,5 +1,5 @@
-/* question_peak - who held memory when most of it was held, or at another moment that is asked for. The rows
- * add up to the whole.
+/* question_peak - who held memory when most of it was held, or at another moment that is asked for.
+ * The rows add up to the whole.
  */
 #include "base/count.h"
 #include "model/heap_rows.h"

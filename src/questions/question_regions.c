@@ -1,4 +1,5 @@
-/* question_regions - the named spans of a program: how often, how long, and what memory did meanwhile. */
+/* question_regions - the named spans of a program: how often, how long, and what memory did
+ * meanwhile. */
 #include "base/count.h"
 #include "base/memory.h"
 #include "model/heap_rows.h"

@@ -1,12 +1,14 @@
-/* question_resident - the resident memory of a run at one moment, explained: parts that add up to it.
+/* question_resident - the resident memory of a run at one moment, explained: parts that add up to
+ * it.
  *
- * The moment is a sample: the one with the largest rss, or the one nearest to what was asked for. In
- * few samples the recorder has looked where it is; one of these is taken if it is as good. Its rss is
- * the sum of what was seen there. In the others the kernel says only how much is anonymous, of
- * files and shared, and stacks, data and slack are one rest.
+ * The moment is a sample: the one with the largest rss, or the one nearest to what was asked for.
+ * In few samples the recorder has looked where it is; one of these is taken if it is as good. Its
+ * rss is the sum of what was seen there. In the others the kernel says only how much is anonymous,
+ * of files and shared, and stacks, data and slack are one rest.
  *
- * The live heap is taken at the very time of the sample, and so is what is mapped; which pages of it are
- * there the recorder has seen at the same time, or not long before. The parts are in resident_parts.c.
+ * The live heap is taken at the very time of the sample, and so is what is mapped; which pages of
+ * it are there the recorder has seen at the same time, or not long before. The parts are in
+ * resident_parts.c.
  */
 #include "base/clock.h"
 #include "base/memory.h"

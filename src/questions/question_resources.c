@@ -1,5 +1,5 @@
-/* question_resources - the table behind the format resource-log: the columns of py-resource-monitor's log,
- * for the whole tree of processes.
+/* question_resources - the table behind the format resource-log: the columns of
+ * py-resource-monitor's log, for the whole tree of processes.
  *
  * Time is CLOCK_MONOTONIC in seconds (Python's perf_counter). Sizes are whole MiB, each process
  * rounded down before the sum. Counts never fall: what a process did stays when it ends. The CPU

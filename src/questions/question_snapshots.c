@@ -1,5 +1,6 @@
-/* question_snapshots - one row for each moment that was named (marks, snapshots, where regions begin and end):
- * what the allocator had, what the process was measured with, and what devices held.
+/* question_snapshots - one row for each moment that was named (marks, snapshots, where regions
+ * begin and end): what the allocator had, what the process was measured with, and what devices
+ * held.
  */
 #include "base/count.h"
 #include "model/snapshots.h"

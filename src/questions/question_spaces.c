@@ -1,5 +1,5 @@
-/* question_spaces - the question `spaces`: the host's memory and that of each device side by side, and what was
- * asked for in vain.
+/* question_spaces - the question `spaces`: the host's memory and that of each device side by side,
+ * and what was asked for in vain.
  */
 #include "questions/covered_answer.h"
 #include "questions/space_tables.h"

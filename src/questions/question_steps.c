@@ -1,5 +1,5 @@
-/* question_steps - the steps of a program and the moments that it has named: how long each took, what
- * memory did meanwhile, and which stacks hold more after every step.
+/* question_steps - the steps of a program and the moments that it has named: how long each took,
+ * what memory did meanwhile, and which stacks hold more after every step.
  */
 #include "base/count.h"
 #include "base/memory.h"
@@ -229,7 +229,8 @@ static void add_step(struct sum *sum, const struct step *s)
     sum->most = s->sums.most > sum->most ? s->sums.most : sum->most;
 }
 
-/* Its growth from the end of the first step on, in windows and outside: what lives is known everywhere. */
+/* Its growth from the end of the first step on, in windows and outside: what lives is known
+ * everywhere. */
 static void put_growth(const struct steps_answer *w, struct table_cell *c,
                        const struct moments_loop *l)
 {

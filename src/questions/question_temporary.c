@@ -1,6 +1,6 @@
-/* question_temporary - blocks that were freed before their thread allocated again (or: few times), by stack.
- * They cost time, not memory. Of a sampled block it is known if its thread allocated at all before its
- * free, but not how often.
+/* question_temporary - blocks that were freed before their thread allocated again (or: few times),
+ * by stack. They cost time, not memory. Of a sampled block it is known if its thread allocated at
+ * all before its free, but not how often.
  */
 #include "base/count.h"
 #include "model/heap_counts.h"

@@ -1,6 +1,6 @@
-/* question_tree - the question `tree`: the calls that lead to memory, by what lived at the peak (or at
- * another moment): from the outermost function down, or inverted, from the function that allocated
- * to its callers.
+/* question_tree - the question `tree`: the calls that lead to memory, by what lived at the peak (or
+ * at another moment): from the outermost function down, or inverted, from the function that
+ * allocated to its callers.
  *
  * Calls of one function from one caller are one node, whatever the line. What is allocated below
  * the nodes that are left out for their number is part of those above them.
@@ -71,7 +71,8 @@ static uint32_t child_of(struct tree *t, uint32_t parent, const struct table_fra
     return t->count++;
 }
 
-/* The machinery is walked over; with `native`, only the allocators where a tree would begin with them. */
+/* The machinery is walked over; with `native`, only the allocators where a tree would begin with
+ * them. */
 static bool is_shown(const struct table_frame *f, const struct selection *o, bool first)
 {
     if (!o->native)

@@ -1,4 +1,5 @@
-/* question_waits - where the threads waited, and for what: by line of the program, and by thread. */
+/* question_waits - where the threads waited, and for what: by line of the program, and by thread.
+ */
 #include "base/count.h"
 #include "base/memory.h"
 #include "model/heap_rows.h"

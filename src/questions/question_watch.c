@@ -1,7 +1,8 @@
-/* question_watch - who wrote to the memory that a program has watched and who changed it, the first time and every time.
+/* question_watch - who wrote to the memory that a program has watched and who changed it, the first
+ * time and every time.
  *
- * Writes are met where they are made; changes are found later, by looks. Neither says less than it knows: a write
- * may leave what was there, and a change may be of bytes whose page was not guarded.
+ * Writes are met where they are made; changes are found later, by looks. Neither says less than it
+ * knows: a write may leave what was there, and a change may be of bytes whose page was not guarded.
  */
 #include "base/count.h"
 #include "model/op_stacks.h"

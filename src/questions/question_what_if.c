@@ -1,5 +1,6 @@
-/* question_what_if - by how much the peak of all tensors would fall if some were allocated later, freed earlier,
- * smaller, computed again or kept elsewhere; and which of that, together, fits into a given size.
+/* question_what_if - by how much the peak of all tensors would fall if some were allocated later,
+ * freed earlier, smaller, computed again or kept elsewhere; and which of that, together, fits into
+ * a given size.
  */
 #include "base/count.h"
 #include "base/text.h"

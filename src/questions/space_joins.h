@@ -1,5 +1,6 @@
-/* space_joins - spaces beside what is known of the same memory otherwise: what a pool has handed out beside what it has to
- * hand out, and what a program allocated on a device beside what the device's driver says.
+/* space_joins - spaces beside what is known of the same memory otherwise: what a pool has handed
+ * out beside what it has to hand out, and what a program allocated on a device beside what the
+ * device's driver says.
  */
 #ifndef QUESTIONS_SPACE_JOINS_H
 #define QUESTIONS_SPACE_JOINS_H

@@ -1,5 +1,5 @@
-/* space_kernels - what was launched, by kernel: how often, and how many bytes of objects it was given, where the
- * recording knows that.
+/* space_kernels - what was launched, by kernel: how often, and how many bytes of objects it was
+ * given, where the recording knows that.
  */
 #ifndef QUESTIONS_SPACE_KERNELS_H
 #define QUESTIONS_SPACE_KERNELS_H

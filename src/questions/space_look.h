@@ -1,4 +1,5 @@
-/* space_look - one space of a trace as a question about it would see it. Each look takes passes over the trace of its own. */
+/* space_look - one space of a trace as a question about it would see it. Each look takes passes
+ * over the trace of its own. */
 #ifndef QUESTIONS_SPACE_LOOK_H
 #define QUESTIONS_SPACE_LOOK_H
 

@@ -1,5 +1,6 @@
-/* space_tables - all memory of a trace side by side: the host's and that of each device, never added up;
- * what was asked for in vain; and what was launched. Of a trace that has the host's alone there is none.
+/* space_tables - all memory of a trace side by side: the host's and that of each device, never
+ * added up; what was asked for in vain; and what was launched. Of a trace that has the host's alone
+ * there is none.
  */
 #ifndef QUESTIONS_SPACE_TABLES_H
 #define QUESTIONS_SPACE_TABLES_H
@@ -38,8 +39,8 @@ struct space_tables { /* zeroed: nothing was read */
 
 /* Before the trace is read: hear what there is. */
 void space_tables_begin(struct space_tables *s, struct recorded *r);
-/* Once it was. Each space takes passes over the trace of its own, which questions about it take, too: so
- * both say the same. `all`: with the tables besides that of the spaces.
+/* Once it was. Each space takes passes over the trace of its own, which questions about it take,
+ * too: so both say the same. `all`: with the tables besides that of the spaces.
  */
 void space_tables_add(struct space_tables *s, const struct selection *o, struct answer *a,
                       bool all);

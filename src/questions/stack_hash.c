@@ -1,4 +1,5 @@
-/* stack_hash - see stack_hash.h. Parents come before their children, so one pass over the stacks does. */
+/* stack_hash - see stack_hash.h. Parents come before their children, so one pass over the stacks
+ * does. */
 #include "questions/stack_hash.h"
 
 #include "base/count.h"
@@ -50,8 +51,8 @@ static void mix_module(struct stack_hash *h, const char *path)
         mix(h, base, (size_t)(version - base)); /* of the program, nothing */
 }
 
-struct
-    text_hashes { /* of texts by their place: each is looked at once, in however many frames it is */
+struct text_hashes { /* of texts by their place: each is looked at once, in however many frames it
+                        is */
     struct intmap places;
     struct stack_hash *list;
     size_t count, room;

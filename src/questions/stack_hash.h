@@ -1,4 +1,5 @@
-/* stack_hash - the names of a stack as a number, which is the same in another trace: two hashes of 64 bits. */
+/* stack_hash - the names of a stack as a number, which is the same in another trace: two hashes of
+ * 64 bits. */
 #ifndef QUESTIONS_STACK_HASH_H
 #define QUESTIONS_STACK_HASH_H
 
@@ -8,7 +9,8 @@ struct stack_hash {
     uint64_t one, two;
 };
 
-/* Of every stack, 0 .. stack_count; to be freed. addresses: frames without a name have their address. */
+/* Of every stack, 0 .. stack_count; to be freed. addresses: frames without a name have their
+ * address. */
 struct stack_hash *stack_hashes(const struct frames *f, bool addresses);
 
 #endif

@@ -1,5 +1,5 @@
-/* steps_answer - what the tables of the question `steps` share: a file each for what grows and for the
- * moments that have a name.
+/* steps_answer - what the tables of the question `steps` share: a file each for what grows and for
+ * the moments that have a name.
  */
 #ifndef QUESTIONS_STEPS_ANSWER_H
 #define QUESTIONS_STEPS_ANSWER_H

@@ -6,7 +6,8 @@
 #include "model/suppress.h"
 #include "questions/table.h"
 
-/* The rules that were used as a table "suppressed", with what each kept out; without a file, none. */
+/* The rules that were used as a table "suppressed", with what each kept out; without a file, none.
+ */
 void suppress_table(struct answer *a, const struct suppress *s);
 
 /* What libraries keep on purpose as a table "left_out", where anything was. */

@@ -1,4 +1,5 @@
-/* tensor_answer - what the questions about tensors share: they are read again, and told what they are. */
+/* tensor_answer - what the questions about tensors share: they are read again, and told what they
+ * are. */
 #ifndef QUESTIONS_TENSOR_ANSWER_H
 #define QUESTIONS_TENSOR_ANSWER_H
 
@@ -18,7 +19,8 @@ void tensor_end(struct tensor_state *s);
 
 /* The moment that the options ask for, as heap_at_asked. */
 struct tensors_moment tensor_moment(const struct heap *h, enum heap_moment standard);
-/* When the heap of the stretch that is asked about was largest: to be wanted in `again`, and what was held then. */
+/* When the heap of the stretch that is asked about was largest: to be wanted in `again`, and what
+ * was held then. */
 struct tensors_moment tensor_peak_moment(const struct heap *h);
 void tensor_peak_want(struct heap *h);
 struct heap_amount tensor_peak_at(struct heap *h);

@@ -1,5 +1,6 @@
-/* tensor_course - what lived at many moments, by what it is for: the parts of tensor_parts.h at each of them,
- * by process. They are what `decompose --at` has of each moment, and take one pass for all.
+/* tensor_course - what lived at many moments, by what it is for: the parts of tensor_parts.h at
+ * each of them, by process. They are what `decompose --at` has of each moment, and take one pass
+ * for all.
  */
 #ifndef QUESTIONS_TENSOR_COURSE_H
 #define QUESTIONS_TENSOR_COURSE_H

@@ -155,7 +155,8 @@ static struct heap_amount share(const struct heap_amount *of, const struct group
                                 of->of_blocks * blocks};
 }
 
-/* A stack's amount is split as its tensors are: what rounding or a limit leaves is the largest's. */
+/* A stack's amount is split as its tensors are: what rounding or a limit leaves is the largest's.
+ */
 static void split(struct tensor_parts *p, const struct heap_amount *all, const struct held *h,
                   uint64_t first)
 {
@@ -182,8 +183,8 @@ static void split(struct tensor_parts *p, const struct heap_amount *all, const s
     add(p, &largest->owner, &rest);
 }
 
-/* Blocks of all kinds share the stack of what is outside of the windows: those that are told, each of which is
- * recorded, are taken out of it as they are.
+/* Blocks of all kinds share the stack of what is outside of the windows: those that are told, each
+ * of which is recorded, are taken out of it as they are.
  */
 static void take_out(struct tensor_parts *p, const struct heap_amount *all, const struct held *h,
                      uint64_t first)

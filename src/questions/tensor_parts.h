@@ -1,5 +1,5 @@
-/* tensor_parts - what lived at a moment, by whose it is: the kinds of tensors, and what is none. The
- * parts add up to the live heap.
+/* tensor_parts - what lived at a moment, by whose it is: the kinds of tensors, and what is none.
+ * The parts add up to the live heap.
  */
 #ifndef QUESTIONS_TENSOR_PARTS_H
 #define QUESTIONS_TENSOR_PARTS_H

@@ -1,5 +1,5 @@
-/* unnamed_answer - see unnamed_answer.h. A frame without a name is in a stack, or in a text that begins with
- * its module, as table_frame_text writes it.
+/* unnamed_answer - see unnamed_answer.h. A frame without a name is in a stack, or in a text that
+ * begins with its module, as table_frame_text writes it.
  */
 #include "questions/unnamed_answer.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* unnamed_answer - why functions that an answer shows have no name: what the recorder found out of each
- * module where some have none.
+/* unnamed_answer - why functions that an answer shows have no name: what the recorder found out of
+ * each module where some have none.
  */
 #ifndef QUESTIONS_UNNAMED_ANSWER_H
 #define QUESTIONS_UNNAMED_ANSWER_H

@@ -1,4 +1,5 @@
-/* watch_unmet - of the question watch: names that record --watch was given, and that no tensor had. */
+/* watch_unmet - of the question watch: names that record --watch was given, and that no tensor had.
+ */
 #ifndef QUESTIONS_WATCH_UNMET_H
 #define QUESTIONS_WATCH_UNMET_H
 

@@ -1,4 +1,5 @@
-/* brief - see brief.h. A name is whatever a demangler wrote: nothing here relies on its brackets to match. */
+/* brief - see brief.h. A name is whatever a demangler wrote: nothing here relies on its brackets to
+ * match. */
 #include "report/brief.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ static const char *closing(const char *at)
     return NULL;
 }
 
-/* "operator<", "operator<<" and "operator()" have brackets of their own, and "<locals>" of Python is one. */
+/* "operator<", "operator<<" and "operator()" have brackets of their own, and "<locals>" of Python
+ * is one. */
 static bool is_part(const char *name, const char *at)
 {
     const char *from = at;

@@ -1,5 +1,5 @@
-/* brief - names that do not fit, in fewer words: what is between the brackets of a template or of a call goes
- * first, then the type that a function returns, and the folders of a file.
+/* brief - names that do not fit, in fewer words: what is between the brackets of a template or of a
+ * call goes first, then the type that a function returns, and the folders of a file.
  */
 #ifndef REPORT_BRIEF_H
 #define REPORT_BRIEF_H
@@ -9,7 +9,8 @@
 
 #define BRIEF_ROOM 512
 
-/* "std::map<…> ns::f<…>(…) (app.cc:12)" becomes "ns::f<…>(…) (app.cc:12)"; as much of it as there is room for. */
+/* "std::map<…> ns::f<…>(…) (app.cc:12)" becomes "ns::f<…>(…) (app.cc:12)"; as much of it as there
+ * is room for. */
 const char *brief_name(char out[BRIEF_ROOM], const char *name, bool utf8);
 
 /* The last two parts of a path; another text as it is. */

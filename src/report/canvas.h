@@ -1,5 +1,5 @@
-/* canvas - what a picture is drawn on: the same calls make an SVG file or the pixels of a PNG. Places
- * are in units of the drawing, from its upper left corner.
+/* canvas - what a picture is drawn on: the same calls make an SVG file or the pixels of a PNG.
+ * Places are in units of the drawing, from its upper left corner.
  */
 #ifndef REPORT_CANVAS_H
 #define REPORT_CANVAS_H

@@ -240,7 +240,8 @@ static uint32_t put_interior(struct database *d, const struct child *children, s
     return add_page(d, page);
 }
 
-/* The pages of one level become the children of the next, as evenly as they can. Returns the root. */
+/* The pages of one level become the children of the next, as evenly as they can. Returns the root.
+ */
 static uint32_t end_tree(struct database *d, struct tree *t)
 {
     if (t->cells || !t->count)

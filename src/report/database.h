@@ -1,6 +1,6 @@
-/* database - a file of SQLite with tables and rows, made in memory: version 3 of its documented format,
- * tables alone, filled once. The library itself would be a third of the tool, which every command
- * starts, and of its packages.
+/* database - a file of SQLite with tables and rows, made in memory: version 3 of its documented
+ * format, tables alone, filled once. The library itself would be a third of the tool, which every
+ * command starts, and of its packages.
  */
 #ifndef REPORT_DATABASE_H
 #define REPORT_DATABASE_H

@@ -1,7 +1,7 @@
 /* format_heaptrack - a recording as heaptrack writes it (version 3 of its data files), for
  * heaptrack_print and heaptrack_gui. The allocations and frees between two moments of `history` are
- * written in an order in which no more lives than truly did: what is freed, what comes and goes, what
- * stays. So the peak, what is leaked, and how much was allocated are ours.
+ * written in an order in which no more lives than truly did: what is freed, what comes and goes,
+ * what stays. So the peak, what is leaked, and how much was allocated are ours.
  *
  * Blocks of one row may differ in size: theirs are their mean, and their sum is right.
  */

@@ -1,6 +1,7 @@
-/* format_html - the report page: one file that works without anything else. The page is a template that
- * was bundled with the tool; here the data of the recording, or of two, is put in its place, and nothing else
- * of a trace: base64 needs no escaping, so no name of a trace can become HTML. See docs/PAGE.md.
+/* format_html - the report page: one file that works without anything else. The page is a template
+ * that was bundled with the tool; here the data of the recording, or of two, is put in its place,
+ * and nothing else of a trace: base64 needs no escaping, so no name of a trace can become HTML. See
+ * docs/PAGE.md.
  */
 #include "base/count.h"
 #include "report/formats.h"

@@ -12,16 +12,14 @@
  *             (programs that one process runs in turn count each); losses, pauses: how often;
  *             late: looks at memory and CPU of the processes that were left out for want of time;
  *             exact_from: null, or the size from which on every block was recorded, where smaller
- *             ones were sampled; lost_events: allocations and frees that were lost; lost_parts: some were that nobody
- *             has counted; at_least: what was not recorded at all would be added to the numbers;
- *             programs: null, or how many were started by exec or spawn, and reached: how many of
- *             them the library has begun in; line: all that as text
- *   left_out  what the limits of this reader kept out of the answer, in one sentence, or null: nothing
- *   tables    by name, each with
- *     shape   "facts", "rows", "timeline" or "source"
- *     units   of every column (of every fact): text count bytes ns id percent real depth
- *             change (bytes, with a sign) stack (an array of frames, the innermost first: function,
- *             file, line, module, address; each null where it is not known; and inlined, guessed,
+ *             ones were sampled; lost_events: allocations and frees that were lost; lost_parts:
+ * some were that nobody has counted; at_least: what was not recorded at all would be added to the
+ * numbers; programs: null, or how many were started by exec or spawn, and reached: how many of them
+ * the library has begun in; line: all that as text left_out  what the limits of this reader kept
+ * out of the answer, in one sentence, or null: nothing tables    by name, each with shape "facts",
+ * "rows", "timeline" or "source" units   of every column (of every fact): text count bytes ns id
+ * percent real depth change (bytes, with a sign) stack (an array of frames, the innermost first:
+ * function, file, line, module, address; each null where it is not known; and inlined, guessed,
  *             elided, cut where they are true)
  *             series (an array of [ns, bytes]: the largest of the step that ends then)
  *     values  of facts: one object;  rows: an array of objects

@@ -1,5 +1,5 @@
-/* format_massif - a recording as massif writes it, for ms_print and massif-visualizer: a snapshot for
- * each moment of `history`; that of the peak, and some others, with the tree of who called the
+/* format_massif - a recording as massif writes it, for ms_print and massif-visualizer: a snapshot
+ * for each moment of `history`; that of the peak, and some others, with the tree of who called the
  * allocators, from the innermost function outwards.
  */
 #include "base/memory.h"

@@ -2,9 +2,9 @@
  * analyses.
  *
  * Its two invariants hold: `used` is the sum of what lives on a device of a process, and each
- * allocation has its free. What lived at the end is freed by rows that are marked as a shadow, as in
- * its own dumps. Memory of a device is that of PyTorch's pool (PTA), memory of the host is HOST, on
- * the device "cpu".
+ * allocation has its free. What lived at the end is freed by rows that are marked as a shadow, as
+ * in its own dumps. Memory of a device is that of PyTorch's pool (PTA), memory of the host is HOST,
+ * on the device "cpu".
  */
 #include "base/hash.h"
 #include "base/intmap.h"
@@ -67,7 +67,8 @@ static void put_frame(struct dump *d, const struct table_frame *f, bool python)
                    d->out);
 }
 
-/* Rows repeat stacks, so that a small trace could make a dump of any size: it has room for so many. */
+/* Rows repeat stacks, so that a small trace could make a dump of any size: it has room for so many.
+ */
 static const struct table_stack *affordable(struct dump *d, const struct table_stack *stack)
 {
     if (!stack || stack->bytes > d->room)

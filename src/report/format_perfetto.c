@@ -1,7 +1,6 @@
 /* format_perfetto - the run for Perfetto and chrome://tracing, as Chrome's trace events: memory,
- * CPU and what else the timeline has as counters, processes and the program's regions as spans, samples
- * of CPU time as a flame over time for each thread.
- * Times are µs.
+ * CPU and what else the timeline has as counters, processes and the program's regions as spans,
+ * samples of CPU time as a flame over time for each thread. Times are µs.
  */
 #include "report/chrome_event.h"
 #include "report/formats.h"

@@ -1,5 +1,5 @@
-/* format_sqlite - the tables of every question, or of one, as a database of SQLite: what the format sql
- * makes there. It is written when it is whole.
+/* format_sqlite - the tables of every question, or of one, as a database of SQLite: what the format
+ * sql makes there. It is written when it is whole.
  */
 #include "report/database.h"
 #include "report/formats.h"

@@ -1,5 +1,5 @@
-/* format_svg - memory over time as one SVG file, for READMEs and comments: no script, nothing is loaded,
- * and its colours follow the reader's day or night. See plot.h.
+/* format_svg - memory over time as one SVG file, for READMEs and comments: no script, nothing is
+ * loaded, and its colours follow the reader's day or night. See plot.h.
  */
 #include "base/utf8.h"
 #include "report/formats.h"

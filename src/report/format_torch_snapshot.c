@@ -2,8 +2,8 @@
  * viewers (torch/cuda/_memory_viz.py and the page memory_viz): a pickle of plain data.
  *
  * A process of the trace is a device: that on which its memory was, or the next that is free.
- * Recordings of the host have no segments, and exact ones no addresses: each block is a segment of its
- * own, at addresses that follow each other and are never used again.
+ * Recordings of the host have no segments, and exact ones no addresses: each block is a segment of
+ * its own, at addresses that follow each other and are never used again.
  */
 #include "base/memory.h"
 #include "report/event_rows.h"

@@ -53,8 +53,8 @@ FORMATS(X)
 extern const struct format *const formats[]; /* NULL-terminated */
 const struct format *format_find(const char *name);
 
-/* The names of all, of those that write any answer, and of those that write two traces, separated by
- * spaces; as long as the tool runs.
+/* The names of all, of those that write any answer, and of those that write two traces, separated
+ * by spaces; as long as the tool runs.
  */
 const char *formats_of_all(void);
 const char *formats_of_any(void);

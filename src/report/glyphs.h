@@ -1,4 +1,5 @@
-/* glyphs - letters as pixels: what tools/make_glyphs.c writes when the tool is built, and -f png reads. */
+/* glyphs - letters as pixels: what tools/make_glyphs.c writes when the tool is built, and -f png
+ * reads. */
 #ifndef REPORT_GLYPHS_H
 #define REPORT_GLYPHS_H
 

@@ -1,4 +1,5 @@
-/* page_template - the report page without its data: web/, bundled when the tool was built (tools/embed). */
+/* page_template - the report page without its data: web/, bundled when the tool was built
+ * (tools/embed). */
 #ifndef REPORT_PAGE_TEMPLATE_H
 #define REPORT_PAGE_TEMPLATE_H
 

@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-#define APART 2 /* as many times the time of a sample between two: the thread did something else */
+/* as many times the time of a sample between two: the thread did something else */
+#define APART 2
 
 struct open { /* a span that goes on */
     const struct table_frame *frame;

@@ -1,5 +1,5 @@
-/* pickled - plain data as a Python pickle (protocol 2): texts, numbers, lists and dictionaries. What
- * is named again is referred to. Texts that are not UTF-8 are made so.
+/* pickled - plain data as a Python pickle (protocol 2): texts, numbers, lists and dictionaries.
+ * What is named again is referred to. Texts that are not UTF-8 are made so.
  */
 #ifndef REPORT_PICKLED_H
 #define REPORT_PICKLED_H

@@ -1,5 +1,5 @@
-/* pixels - a canvas of pixels, in the colours of the day. All that is drawn has upright and level edges,
- * but for letters, which come as pixels (glyphs.h), and a dot.
+/* pixels - a canvas of pixels, in the colours of the day. All that is drawn has upright and level
+ * edges, but for letters, which come as pixels (glyphs.h), and a dot.
  */
 #ifndef REPORT_PIXELS_H
 #define REPORT_PIXELS_H

@@ -1,5 +1,5 @@
-/* plot - a recording as one picture: memory over time with the program's regions, marks and the peak,
- * and below it CPU time and input and output where they were sampled.
+/* plot - a recording as one picture: memory over time with the program's regions, marks and the
+ * peak, and below it CPU time and input and output where they were sampled.
  */
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H

@@ -1,5 +1,5 @@
-/* run_mem_scan - the report of a run as mem-scan writes it: of the whole host and of one whole device, in GiB that are
- * called GB, with two decimals. What the command itself used follows.
+/* run_mem_scan - the report of a run as mem-scan writes it: of the whole host and of one whole
+ * device, in GiB that are called GB, with two decimals. What the command itself used follows.
  */
 #ifndef REPORT_RUN_MEM_SCAN_H
 #define REPORT_RUN_MEM_SCAN_H

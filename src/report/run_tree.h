@@ -5,9 +5,9 @@
 #include "procs/result.h"
 
 struct run_tree {
-    int *
-        first; /* first[i + 1]: the first child of process i; first[0]: the first without a parent */
-    int *next; /* its next sibling; -1: none */
+    int *first; /* first[i + 1]: the first child of process i; first[0]: the first without a parent
+                 */
+    int *next;  /* its next sibling; -1: none */
 };
 
 void run_tree_make(struct run_tree *t, const struct watch_result *r);

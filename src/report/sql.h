@@ -1,6 +1,6 @@
-/* sql - the tables of an answer as tables of a database, for the formats sql and sqlite. One has the
- * name of ours, a key `row`, and a column for each of ours; a stack is the number of its innermost
- * frame in the table `node`, each of which names its caller. Absent is NULL.
+/* sql - the tables of an answer as tables of a database, for the formats sql and sqlite. One has
+ * the name of ours, a key `row`, and a column for each of ours; a stack is the number of its
+ * innermost frame in the table `node`, each of which names its caller. Absent is NULL.
  */
 #ifndef REPORT_SQL_H
 #define REPORT_SQL_H

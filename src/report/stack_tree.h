@@ -20,8 +20,8 @@ struct stack_node {
 
 struct stack_tree {
     const struct table *table;
-    int columns
-        [STACK_TREE_VALUES]; /* those that are summed; the first is what the table is about */
+    int columns[STACK_TREE_VALUES]; /* those that are summed; the first is what the table is about
+                                     */
     int values;
     struct stack_node *nodes; /* parents before children; 0 is the root */
     size_t count, room;

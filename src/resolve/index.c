@@ -84,8 +84,8 @@ static bool is_unchanged(struct index *x, const struct index_witness *w)
     return memcmp(&now, &w->file, sizeof(now)) == 0;
 }
 
-/* The first witness is the file itself, which has nothing but its dates to be known by where it has no
- * build-id.
+/* The first witness is the file itself, which has nothing but its dates to be known by where it has
+ * no build-id.
  */
 static bool is_known(const struct index_witness *file, const char *id)
 {

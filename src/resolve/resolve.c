@@ -241,7 +241,8 @@ struct before { /* what is kept of a module, and does not know all that is asked
     size_t count;
 };
 
-/* Has an index made, of everything where a smaller one was not enough; what was known shall stay so. */
+/* Has an index made, of everything where a smaller one was not enough; what was known shall stay
+ * so. */
 static bool make_known(struct resolver *r, const struct subject *m, const uint64_t *addresses,
                        size_t count, const struct before *before)
 {

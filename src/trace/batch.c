@@ -187,8 +187,8 @@ static inline bool take_two(const unsigned char *p, uint32_t value[2])
 }
 
 /* Events of the run that is open, in the loop that reading a trace spends most of its time in. How
- * many there were until one that is out of the ordinary. Of an allocation, which has no fate, one is
- * looked at as well.
+ * many there were until one that is out of the ordinary. Of an allocation, which has no fate, one
+ * is looked at as well.
  */
 static size_t take_plain(struct batch_reader *r, struct batch_item *items, size_t most)
 {

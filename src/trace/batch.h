@@ -113,8 +113,8 @@ int batch_open(struct batch_reader *r, const unsigned char *tail, size_t size, u
 
 /* 1: *ev is the next event; 0: the end; -1: malformed, also when it is called again. */
 int batch_next(struct batch_reader *r, struct batch_event *ev);
-/* The same for up to `most` of one run at once, and faster: they are of r->thread and r->time_ns. How
- * many there were; 0: it is the end, or malformed there, as batch_next will say.
+/* The same for up to `most` of one run at once, and faster: they are of r->thread and r->time_ns.
+ * How many there were; 0: it is the end, or malformed there, as batch_next will say.
  */
 size_t batch_take(struct batch_reader *r, struct batch_item *items, size_t most);
 

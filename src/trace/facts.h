@@ -37,9 +37,11 @@
 #define FACT_SOURCES_CHANGED "sources_changed" /* files that changed after the recording began */
 
 #define FACT_SPACE_BUS                                                                             \
-    "bus_of_" /* with the name of a space behind it: where its device is, as "0000:03:00.0"; else "several" */
+    "bus_of_" /* with the name of a space behind it: where its device is, as "0000:03:00.0"; else  \
+                 "several" */
 
-#define FACT_DEVICES_MISSING "devices_missing" /* which are not there or no longer read, and why */
+/* which are not there or no longer read, and why */
+#define FACT_DEVICES_MISSING "devices_missing"
 
 /* Of a device. */
 #define FACT_DEVICE_LABEL "label" /* as --device takes it */

@@ -246,19 +246,19 @@ enum trace_mark_kind {
     TRACE_MARK_RESUME = 4,
     TRACE_MARK_SNAPSHOT = 5, /* somebody is interested in what lives here */
     TRACE_MARK_FINALIZING =
-        6,                /* an interpreter ends: it frees what its program held from here on */
-    TRACE_MARK_WHOLE = 7, /* from here on every block of `value` bytes and more is recorded of the
-                             thread's process, and smaller ones are sampled; name: the library that
-                             it is for, 0: there were too many of these, or no longer */
-    TRACE_MARK_WINDOW =
-        8, /* from here on blocks of the thread's process have their stacks; thread 0:
-                              of everybody's; value: how many of its steps have ended */
+        6,                 /* an interpreter ends: it frees what its program held from here on */
+    TRACE_MARK_WHOLE = 7,  /* from here on every block of `value` bytes and more is recorded of the
+                              thread's process, and smaller ones are sampled; name: the library that
+                              it is for, 0: there were too many of these, or no longer */
+    TRACE_MARK_WINDOW = 8, /* from here on blocks of the thread's process have their stacks; thread
+                              0: of everybody's; value: how many of its steps have ended */
     TRACE_MARK_WINDOW_END = 9,
 };
 
-/* `access_kind`: flags. READ and WRITE are of the memory at `address`, by the operator or kernel `name`;
- * ALL and SOME have no address: from here on every access to tensors of the process is told, or no longer. In a
- * `space` besides the host's, `address` is that of its SPACE_ALLOC, and ALL is of every block.
+/* `access_kind`: flags. READ and WRITE are of the memory at `address`, by the operator or kernel
+ * `name`; ALL and SOME have no address: from here on every access to tensors of the process is
+ * told, or no longer. In a `space` besides the host's, `address` is that of its SPACE_ALLOC, and
+ * ALL is of every block.
  */
 enum trace_access_kind {
     TRACE_ACCESS_READ = 1,
@@ -305,8 +305,8 @@ enum trace_watch_why {
 enum trace_watch_command {                               /* flags */
                            TRACE_COMMAND_DECLARED = 1,   /* that it writes there */
                            TRACE_COMMAND_UNDECLARED = 2, /* that it does not */
-                           TRACE_COMMAND_BESIDE =
-                               4, /* in no order with looks that had not ended by then, or with other threads */
+                           TRACE_COMMAND_BESIDE = 4, /* in no order with looks that had not ended by
+                                                        then, or with other threads */
                            TRACE_COMMAND_BEFORE = 8, /* none: the look before the first one */
 };
 
@@ -349,9 +349,10 @@ enum trace_memory {
  *
  * `weight` of an ALLOC or a COPY: thousandths of blocks that it stands for, in a sampled recording.
  *
- * `step` of a MARK that is one: the how manieth of its process. `step` of a CONTEXT: how many of them had
- * ended, so its blocks belong to the step that ends with the next; `process` is whose steps these are. The
- * pairs of a CONTEXT are labels, key and value, both strings. An INFO_CONTEXT stands before its infos.
+ * `step` of a MARK that is one: the how manieth of its process. `step` of a CONTEXT: how many of
+ * them had ended, so its blocks belong to the step that ends with the next; `process` is whose
+ * steps these are. The pairs of a CONTEXT are labels, key and value, both strings. An INFO_CONTEXT
+ * stands before its infos.
  *
  * STACKS defines `count` stacks, numbered from `first`; its tail has two varints for each: how much
  * smaller its parent's number is than its own, less 1 (its own number - 1: it has no parent), and

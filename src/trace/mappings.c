@@ -1,4 +1,5 @@
-/* mappings - see mappings.h: what each record does to the mappings that there are (mappings_tree). */
+/* mappings - see mappings.h: what each record does to the mappings that there are (mappings_tree).
+ */
 #include "trace/mappings_inner.h"
 
 #define BLOCK 1000u /* thousandths */

@@ -1,5 +1,5 @@
-/* mappings_inner - what only mappings*.c share: the mappings themselves, in the order of their addresses,
- * and telling what of them counts. mappings.c knows what each record does to them.
+/* mappings_inner - what only mappings*.c share: the mappings themselves, in the order of their
+ * addresses, and telling what of them counts. mappings.c knows what each record does to them.
  */
 #ifndef TRACE_MAPPINGS_INNER_H
 #define TRACE_MAPPINGS_INNER_H

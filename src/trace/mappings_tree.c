@@ -1,5 +1,5 @@
-/* mappings_tree - see mappings_inner.h. Mappings in the tree never overlap, so "overlaps" can stand for
- * "equal" in its order, and finding what a new mapping or an unmap touches is a search. What is
+/* mappings_tree - see mappings_inner.h. Mappings in the tree never overlap, so "overlaps" can stand
+ * for "equal" in its order, and finding what a new mapping or an unmap touches is a search. What is
  * found is the highest in the tree that overlaps: what is before it and after it lies below, so
  * that recursion is as deep as the tree.
  */

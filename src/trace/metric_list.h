@@ -1,5 +1,5 @@
-/* metric_list - what a SAMPLE measures, a line each: a part of format.h, and under its rules. A metric is
- * added with the next free number of its range, and never changed.
+/* metric_list - what a SAMPLE measures, a line each: a part of format.h, and under its rules. A
+ * metric is added with the next free number of its range, and never changed.
  */
 #ifndef TRACE_METRIC_LIST_H
 #define TRACE_METRIC_LIST_H

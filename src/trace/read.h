@@ -86,7 +86,8 @@ const struct trace_header *trace_header(const struct trace *t);
 /* Bytes of the file: what the work that it may cause is measured by. */
 uint64_t trace_size(const struct trace *t);
 
-/* When the recording ended, as the heads of its chunks say; 0: it has no events. Reads no record. */
+/* When the recording ended, as the heads of its chunks say; 0: it has no events. Reads no record.
+ */
 uint64_t trace_last_ns(const struct trace *t);
 
 /* Start again from the beginning, with only the events of [from_ns, to_ns] (and all definitions).

@@ -1,11 +1,13 @@
 /* ring - the shared memory between a recorded program and the collector. Format only, no functions.
  *
- *   file = control (RING_PAGE_MOST), slot[RING_SLOTS], ring[RING_SLOTS]      sparse: only touched pages exist
+ *   file = control (RING_PAGE_MOST), slot[RING_SLOTS], ring[RING_SLOTS]      sparse: only touched
+ * pages exist
  *
  * The collector makes the file (a memfd) and names it in the environment variable RING_ENV as
  * /proc/PID/fd/N, so that nothing is left behind when it dies and no descriptor is inherited. To a
- * process that already ran it is told by tidemark_join instead. A recorded thread claims a slot: it clears a bit in `free_slots`, fills the slot, and owns the ring
- * of that number until the collector has seen the thread or process end.
+ * process that already ran it is told by tidemark_join instead. A recorded thread claims a slot: it
+ * clears a bit in `free_slots`, fills the slot, and owns the ring of that number until the
+ * collector has seen the thread or process end.
  *
  * A ring is RING_WORDS words of 64 bits, all zero at first. The writer stores a record's first word
  * last; the collector reads records up to the first zero word, zeroes what it has read and only
@@ -83,14 +85,14 @@ enum ring_kind {
     RING_STACK,     /* number << 32 | frames << 5 | kind; a stack that this one goes on from << 32 |
                        how many of its innermost frames it does without; its own frames, innermost
                        first */
-    RING_PROCESS, /* pid << 32 | process; pid of its parent << 32 | parent process, if that has forked it,
-                       or 0; text bytes; number of its pid
-                       namespace, which that pid is of, 0: not known; text: its file, a NUL, its name */
-    RING_THREAD, /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
-                       started it, 0: not known */
+    RING_PROCESS,   /* pid << 32 | process; pid of its parent << 32 | parent process, if that has
+                       forked it,   or 0; text bytes; number of its pid   namespace, which that pid is
+                       of,   0: not known; text: its file, a NUL, its name */
+    RING_THREAD,    /* tid in bits 16-63; stack's lowest address; stack's bytes; the stack that
+                          started it, 0: not known */
     RING_THREAD_END,
-    RING_MODULE, /* address: start; length; load bias; text bytes << 32 | build-id bytes; build-id in 4
-                       words; text: its path, empty for the program itself */
+    RING_MODULE,   /* address: start; length; load bias; text bytes << 32 | build-id bytes; build-id
+                      in 4   words; text: its path, empty for the program itself */
     RING_UNLOADED, /* modules may have gone: forget them */
     RING_MAP,      /* aux: enum ring_map; length; stack << 32 | protection; which object it is of,
                        0: none that others could map; when, in ns, 0: not known but for its tick */
@@ -107,7 +109,8 @@ enum ring_kind {
                        bytes; address of PyCode_Type: this process has an interpreter */
     RING_SPACE, /* aux: enum ring_space, and the class of its handle << 3; address or handle; bytes;
                        stack << 32 | kind of its space; when, in ns, 0: not known but for its tick;
-                       owner or status; text bytes << 32 | bytes of its first part; text: space, call */
+                       owner or status; text bytes << 32 | bytes of its first part; text: space,
+                   call */
     RING_OP,    /* aux: enum ring_op; address: what stands for its name */
     RING_OP_NAME, /* the same; text bytes << 32; text: the name, before its thread uses it */
     RING_PAD,     /* the record after it is at the ring's start */
@@ -119,19 +122,22 @@ enum ring_op { RING_OP_BEGIN, RING_OP_END, RING_OP_LAST }; /* END: of the thread
 /* Added to the aux of a FREE of a sampled block: its thread has allocated nothing since. */
 #define RING_AT_ONCE 0x400u
 
-enum ring_space {                   /* what happened to memory of a space besides the host's own */
-                  RING_SPACE_ALLOC, /* owner: what it dies with, at the latest; 0: nothing */
-                  RING_SPACE_FREE,  /* when: before the call, which was carried out */
-                  RING_SPACE_FAILED, /* status: what the call returned, or errno; handle: how many such it
-                            stands for; without the text of a space: of the host's memory */
-                  RING_SPACE_GONE, /* all that this owner has, of handles of one vendor: see below */
-                  RING_SPACE_LAUNCHES, /* bytes: how many; text: call. If `kind` is 1, handle, when and owner are
-                            the bytes that they were given, may have read, and written */
-                  RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is mapped, so
-                            many bytes; owner 0: nowhere */
+enum ring_space {                    /* what happened to memory of a space besides the host's own */
+                  RING_SPACE_ALLOC,  /* owner: what it dies with, at the latest; 0: nothing */
+                  RING_SPACE_FREE,   /* when: before the call, which was carried out */
+                  RING_SPACE_FAILED, /* status: what the call returned, or errno; handle: how many
+                            such it stands for; without the text of a space: of the host's memory */
+                  RING_SPACE_GONE,   /* all that this owner has, of handles of one vendor: see below
+                                      */
+                  RING_SPACE_LAUNCHES, /* bytes: how many; text: call. If `kind` is 1, handle, when
+                            and owner are the bytes that they were given, may have read, and written
+                          */
+                  RING_SPACE_HOLD, /* it lives until one more FREE, or LET_GO of owner: where it is
+                            mapped, so many bytes; owner 0: nowhere */
                   RING_SPACE_LET_GO, /* all that is mapped in these bytes from this address on */
-                  RING_SPACE_ACCESS, /* it was read or written: `kind` is enum ring_access; text: by whom.
-                            Without a handle: every access to what its vendor has on devices is told */
+                  RING_SPACE_ACCESS, /* it was read or written: `kind` is enum ring_access; text: by
+                            whom. Without a handle: every access to what its vendor has on devices
+                            is told */
                   RING_SPACE_END
 };
 
@@ -158,15 +164,16 @@ enum ring_wants { /* what to record, besides what `mode` says of allocations */
                   RING_WANTS_OPS = 256, /* operators of PyTorch, each with its beginning and end */
 };
 
-/* The signals that a thread has blocked while it is borrowed to join: all but those that a fault causes
- * (7, 11, 4, 8, 5, 31), which undo their handlers where they are blocked, and SIGKILL and SIGSTOP.
+/* The signals that a thread has blocked while it is borrowed to join: all but those that a fault
+ * causes (7, 11, 4, 8, 5, 31), which undo their handlers where they are blocked, and SIGKILL and
+ * SIGSTOP.
  */
 #define RING_BORROWED_MASK                                                                         \
     (~(1ull << 6 | 1ull << 10 | 1ull << 3 | 1ull << 7 | 1ull << 4 | 1ull << 30 | 1ull << 8 |       \
        1ull << 18))
 
-/* What tidemark_enter is called with from outside; and what its answer, and that of tidemark_quit, is
- * added to: a thread that is borrowed may return to a system call, which has no such number.
+/* What tidemark_enter is called with from outside; and what its answer, and that of tidemark_quit,
+ * is added to: a thread that is borrowed may return to a system call, which has no such number.
  */
 struct ring_entry {
     int32_t fd;     /* of the memory, where its path is not seen; -1: there is a path */
@@ -194,23 +201,26 @@ enum ring_mark {
     RING_MARK_FINALIZING, /* the interpreter of this process ends: it frees what its program held */
     RING_MARK_HEIR, /* value: how many steps had ended when this process was forked << 1 | they were
                        its parent's own, and not those that it was forked in */
-    RING_MARK_WHOLE, /* value: from here on every block of so many bytes and more is told of this process,
-                        and smaller ones are sampled; text: the library that it is for, none: there
-                        were too many of these, or no longer */
-    RING_MARK_REACH, /* this process waits: what does nothing point to? text: where its stack stands, and
-                        its thread pointer */
+    RING_MARK_WHOLE, /* value: from here on every block of so many bytes and more is told of this
+                        process, and smaller ones are sampled; text: the library that it is for,
+                        none: there were too many of these, or no longer */
+    RING_MARK_REACH, /* this process waits: what does nothing point to? text: where its stack
+                        stands, and its thread pointer */
     RING_MARK_DESCRIBED, /* address: of a block; text: what it is for, and its name */
     RING_MARK_ACCESS,    /* address: of the memory; value: its bytes << 4 | enum ring_access; text:
                         the operator or kernel */
-    RING_MARK_WATCH, /* address; value: of what changed its stack, of a write its bytes << 32 | its stack, of
-                       a command its number likewise, else its bytes, << 4 | enum ring_watch; text: its name, of a write the call's */
-    RING_MARK_WINDOW,     /* from here on this process tells the stacks of its blocks, */
-    RING_MARK_WINDOW_END, /* and from here on not; value of both: how many of its steps have ended */
+    RING_MARK_WATCH,  /* address; value: of what changed its stack, of a write its bytes << 32 | its
+                        stack, of  a command its number likewise, else its bytes, << 4 | enum
+                        ring_watch; text: its name, of a write the call's */
+    RING_MARK_WINDOW, /* from here on this process tells the stacks of its blocks, */
+    RING_MARK_WINDOW_END, /* and from here on not; value of both: how many of its steps have ended
+                           */
     RING_MARK_RANK        /* value: which of RING_RANKS, from 0; text: its number, in digits */
 };
 
-/* What says which rank of a distributed program a process is, and of how many: the variables of launchers that are
- * looked for, and no others, the strongest of each kind first. The first of each is the program's own word.
+/* What says which rank of a distributed program a process is, and of how many: the variables of
+ * launchers that are looked for, and no others, the strongest of each kind first. The first of each
+ * is the program's own word.
  */
 #define RING_RANKS(X)                                                                              \
     X(RANK, "tidemark_rank")                                                                       \
@@ -238,7 +248,8 @@ enum ring_rank_kind { RING_RANK_RANK, RING_RANK_LOCAL, RING_RANK_WORLD, RING_RAN
 
 /* Bits of a frame in a STACK, above the address. */
 #define RING_FRAME_GUESSED (1ull << 63) /* stepped to by frame pointer: no unwind data there */
-#define RING_FRAME_ELIDED (1ull << 62) /* no frame: here frames of a very deep stack are left out */
+/* no frame: here frames of a very deep stack are left out */
+#define RING_FRAME_ELIDED (1ull << 62)
 #define RING_FRAME_CUT (1ull << 61)    /* no frame: the stack could not be followed further */
 #define RING_FRAME_PYTHON (1ull << 60) /* a line of Python: number of its CODE << 24 | line */
 #define RING_FRAME_OUTSIDE                                                                         \
@@ -281,11 +292,11 @@ struct ring_control {
     _Atomic uint32_t windows_opened; /* by anybody */
     uint32_t depth;                  /* most frames of a stack */
     uint64_t sample_mean;            /* bytes */
-    uint64_t sample_rate; /* of a process per second: beyond it the mean grows; 0: never */
-    uint64_t whole_from;  /* while it samples: every block of so many bytes and more; 0: none */
-    uint64_t whole_rate;  /* of them in a second: beyond it that limit grows; 0: never */
-    uint64_t
-        framework_from; /* the same two of a process that has loaded a framework of deep learning; */
+    uint64_t sample_rate;    /* of a process per second: beyond it the mean grows; 0: never */
+    uint64_t whole_from;     /* while it samples: every block of so many bytes and more; 0: none */
+    uint64_t whole_rate;     /* of them in a second: beyond it that limit grows; 0: never */
+    uint64_t framework_from; /* the same two of a process that has loaded a framework of deep
+                                learning; */
     uint64_t framework_rate; /* 0: as of all others */
     uint64_t cpu_ns;         /* CPU time of a thread between two samples */
     uint32_t wants;          /* enum ring_wants */
@@ -303,8 +314,8 @@ struct ring_control {
     _Alignas(64) _Atomic uint64_t free_slots[RING_SLOTS / 64];
 };
 
-/* The collector's word is a robust futex, see futex(7): however it ends, the kernel says so, to all who
- * share this memory, in whatever namespace, and before anybody has waited for it.
+/* The collector's word is a robust futex, see futex(7): however it ends, the kernel says so, to all
+ * who share this memory, in whatever namespace, and before anybody has waited for it.
  */
 #define RING_COLLECTOR_DIED 0x40000000u
 

@@ -1,5 +1,6 @@
-/* ring_kinds - the numbers that say in a ring of what kind something is, and which a trace has as they are:
- * src/collect/same.c does not compile where one of them differs. They are only ever added.
+/* ring_kinds - the numbers that say in a ring of what kind something is, and which a trace has as
+ * they are: src/collect/same.c does not compile where one of them differs. They are only ever
+ * added.
  */
 #ifndef TRACE_RING_KINDS_H
 #define TRACE_RING_KINDS_H
@@ -67,10 +68,12 @@ enum ring_why {                    /* it is watched by looks alone */
                 RING_WHY_SMALL, /* no page lies wholly in it */
                 RING_WHY_STACK,
                 RING_WHY_READ_ONLY, /* it cannot be written, or not all of it */
-                RING_WHY_KERNEL, /* the kernel does not allow it: pages of another size, a filter, no /proc */
+                RING_WHY_KERNEL, /* the kernel does not allow it: pages of another size, a filter,
+                                    no /proc */
                 RING_WHY_MASKED, /* a thread has blocked the signal of a fault */
                 RING_WHY_RING,   /* io_uring writes without a call that could be seen */
-                RING_WHY_TAKEN, /* the program has changed its rights, or given it to the kernel to write into */
+                RING_WHY_TAKEN,  /* the program has changed its rights, or given it to the kernel to
+                                    write into */
                 RING_WHY_SIGNALS, /* another handler has taken the place of ours */
                 RING_WHY_DEVICE,  /* it is on a device: looks are made around commands */
 };

@@ -18,7 +18,8 @@ struct trace_store *trace_store_create(const char *path, struct err *err);
 /* The same for a name that nobody chose: a file that is there, of whatever kind, is left alone. */
 struct trace_store *trace_store_create_new(const char *path, struct err *err);
 
-/* What is written into it began at another time: its clock origin, in ns since 1970. A pipe has no such origin. */
+/* What is written into it began at another time: its clock origin, in ns since 1970. A pipe has no
+ * such origin. */
 void trace_store_began(struct trace_store *s, uint64_t real_ns);
 
 /* Its descriptor, which stays its own; -1: what is written there cannot be read back. */

@@ -209,8 +209,8 @@ static void tell_clear(const struct coverage *c, struct trace_store *store, uint
 /* Those that ended before they could be looked at have the reason that was said of them beforehand.
  * Where there are several, nobody knows whose is which, and all are told without a name. What is
  * not in the account was started by who has no library; but where all have come, one that we have
- * heard nothing from had nothing to say. Those that were only named by their exit record come last: a
- * copy may have renamed itself.
+ * heard nothing from had nothing to say. Those that were only named by their exit record come last:
+ * a copy may have renamed itself.
  */
 static void tell_unclear(const struct coverage *c, struct trace_store *store, uint64_t processes,
                          const struct collect_account *a, struct seen *seen)

@@ -23,8 +23,8 @@ enum coverage_kind {
     COVERAGE_IMAGE,   /* the loader must have brought our library into it */
 };
 
-/* A process that was just seen for the first time, or after exec. It is looked at while it lives; pid 0:
- * not, as it is claimed next.
+/* A process that was just seen for the first time, or after exec. It is looked at while it lives;
+ * pid 0: not, as it is claimed next.
  */
 void coverage_born(struct coverage *c, uint64_t number, uint64_t parent, int pid,
                    enum coverage_kind kind);

@@ -52,7 +52,8 @@ static void put_fact(struct gauged *g, uint64_t device, const char *key, const c
                          strlen(text));
 }
 
-/* Under which name programs allocate on it: CUDA's numbers are its own, Ascend's those of its driver. */
+/* Under which name programs allocate on it: CUDA's numbers are its own, Ascend's those of its
+ * driver. */
 static void record_space(struct gauged *g, const struct device *d)
 {
     char space[sizeof(d->label)] = "";

@@ -1,5 +1,6 @@
-/* gauged - what devices hold while a command runs: asked at every tick, heard when it comes, kept as ranges for the
- * report and as samples for the trace. A device that does not answer holds nothing up.
+/* gauged - what devices hold while a command runs: asked at every tick, heard when it comes, kept
+ * as ranges for the report and as samples for the trace. A device that does not answer holds
+ * nothing up.
  */
 #ifndef WATCH_GAUGED_H
 #define WATCH_GAUGED_H
@@ -32,7 +33,8 @@ struct gauged {
 
 void gauged_prepare(struct gauged *g, const struct device_choice *choice, struct tree *tree,
                     struct trace_store *store);
-/* Those that somebody asked for are there before the command is, or will not be; `woken` ends the wait. */
+/* Those that somebody asked for are there before the command is, or will not be; `woken` ends the
+ * wait. */
 void gauged_wait(struct gauged *g, int woken);
 /* All others begin while it runs. */
 void gauged_begin(struct gauged *g);

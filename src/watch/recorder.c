@@ -1,5 +1,5 @@
-/* recorder - see recorder.h. Processes are numbered as the tree numbers them. What is not known is left out of
- * a sample, so that it is never taken for 0.
+/* recorder - see recorder.h. Processes are numbered as the tree numbers them. What is not known is
+ * left out of a sample, so that it is never taken for 0.
  */
 #include "watch/recorder.h"
 

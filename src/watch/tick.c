@@ -178,7 +178,8 @@ static void look_what_resides(struct watcher *w)
     w->resided_cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
-/* Whether it was due: readings that endings ask for in between are of processes, not of the machine. */
+/* Whether it was due: readings that endings ask for in between are of processes, not of the
+ * machine. */
 static bool read_machine(struct watcher *w)
 {
     bool recording = w->recorder.store != NULL;

@@ -124,7 +124,8 @@ static uint64_t next_tick(const struct watcher *w, uint64_t last_ns)
                                                        : last_ns + w->o->interval_ns;
 }
 
-/* For a snapshot the processes are looked at at once; for many of them in a row only now and then. */
+/* For a snapshot the processes are looked at at once; for many of them in a row only now and then.
+ */
 static void look_for_snapshot(struct watcher *w, uint64_t now)
 {
     uint64_t asked = w->o->collect ? collect_snapshots(w->o->collect) + w->snapshots_told : 0;

@@ -1,5 +1,5 @@
-/* dcmi - a double of Ascend's management library over virtual devices, two on each card; the first card is number 4.
- * DOUBLE may have: ddr (no HBM), hang, crash, no-driver.
+/* dcmi - a double of Ascend's management library over virtual devices, two on each card; the first
+ * card is number 4. DOUBLE may have: ddr (no HBM), hang, crash, no-driver.
  */
 #include "virtual.h"
 

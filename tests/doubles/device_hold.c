@@ -1,5 +1,6 @@
-/* device_hold - holds memory of virtual devices: "device_hold HOW DEVICE MIB [DEVICE MIB...]", for as many seconds as HOW
- * says, or, if that is "seen", until it was asked for several times. Says "held" when it does; with MIB of 0 it takes none.
+/* device_hold - holds memory of virtual devices: "device_hold HOW DEVICE MIB [DEVICE MIB...]", for
+ * as many seconds as HOW says, or, if that is "seen", until it was asked for several times. Says
+ * "held" when it does; with MIB of 0 it takes none.
  */
 #include "virtual.h"
 

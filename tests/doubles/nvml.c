@@ -1,15 +1,13 @@
-/* nvml - a double of NVIDIA's management library over virtual devices, as its documentation describes the functions.
- * DOUBLE has words for how drivers differ and what can go wrong:
+/* nvml - a double of NVIDIA's management library over virtual devices, as its documentation
+ * describes the functions. DOUBLE has words for how drivers differ and what can go wrong:
  *
  *   records=16, records=32   the lists of version 3 have records of so many bytes, and not 24
  *   no-v3                    version 3 of the lists is there, and says that it is not
- *   no-memory2               there is no second version of the memory's numbers (also: OLD, when built so)
- *   unified                  the device has no memory of its own
- *   unknown                  what a process holds is not available
- *   mig                      device 0 is divided; everything is in its second part
- *   hang, crash              after a few readings; hang-init, crash-init: at once
- *   print                    everywhere
- *   no-driver                nothing begins
+ *   no-memory2               there is no second version of the memory's numbers (also: OLD, when
+ * built so) unified                  the device has no memory of its own unknown what a process
+ * holds is not available mig                      device 0 is divided; everything is in its second
+ * part hang, crash              after a few readings; hang-init, crash-init: at once print
+ * everywhere no-driver                nothing begins
  */
 #include "virtual.h"
 

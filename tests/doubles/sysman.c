@@ -1,5 +1,6 @@
-/* sysman - a double of Level Zero's loader with Sysman over virtual devices, each with two modules of its own memory and one
- * of the host's. DOUBLE may have: no-driver, integrated (no memory of its own), no-processes.
+/* sysman - a double of Level Zero's loader with Sysman over virtual devices, each with two modules
+ * of its own memory and one of the host's. DOUBLE may have: no-driver, integrated (no memory of its
+ * own), no-processes.
  */
 #include "virtual.h"
 

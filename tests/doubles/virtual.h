@@ -1,5 +1,6 @@
-/* virtual - accelerators that exist in a file, which VIRTUAL_DEVICE names: programs take memory of them, and the doubles
- * of vendors' libraries show it. Made with VIRTUAL_COUNT devices by whoever comes first.
+/* virtual - accelerators that exist in a file, which VIRTUAL_DEVICE names: programs take memory of
+ * them, and the doubles of vendors' libraries show it. Made with VIRTUAL_COUNT devices by whoever
+ * comes first.
  */
 #ifndef DOUBLES_VIRTUAL_H
 #define DOUBLES_VIRTUAL_H

@@ -1,5 +1,6 @@
-/* fuzz_devices - all bytes that tell of devices: messages of the process that reads them and to it, fdinfo, lists of a
- * vendor's library, files of sysfs and control groups, CUDA_VISIBLE_DEVICES and --device.
+/* fuzz_devices - all bytes that tell of devices: messages of the process that reads them and to it,
+ * fdinfo, lists of a vendor's library, files of sysfs and control groups, CUDA_VISIBLE_DEVICES and
+ * --device.
  */
 #include "devices/choice.h"
 #include "devices/gauge_wire.h"

@@ -1,5 +1,5 @@
-/* fuzz_import - any bytes as a file of another tool: what an importer takes becomes a trace, and the rest one
- * sentence; no crash, no growth.
+/* fuzz_import - any bytes as a file of another tool: what an importer takes becomes a trace, and
+ * the rest one sentence; no crash, no growth.
  */
 #define REPLAY_MUTATE mutate_bytes
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* fuzz_report - any bytes as a trace, and every question asked of it in every format, of all of it
- * and of a stretch, and compared with another: no crash, no growth, and no answer that is larger than the
- * size of the trace allows.
+ * and of a stretch, and compared with another: no crash, no growth, and no answer that is larger
+ * than the size of the trace allows.
  */
 #define REPLAY_MUTATE mutate_trace
 #include "mutate.h"

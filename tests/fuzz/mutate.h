@@ -1,9 +1,10 @@
-/* mutate - what the fuzzers of traces share: a mutator that changes the records inside the compressed
- * chunks, field by field, because changing compressed bytes almost never gets beyond the checksum,
- * and changing the bytes of records mostly shifts what follows.
+/* mutate - what the fuzzers of traces share: a mutator that changes the records inside the
+ * compressed chunks, field by field, because changing compressed bytes almost never gets beyond the
+ * checksum, and changing the bytes of records mostly shifts what follows.
  *
- * It takes kinds and their fields from the table of format.h, so that a new kind is reached at once.
- * libFuzzer calls it by a name of its own; without libFuzzer replay.h does, some times for each file.
+ * It takes kinds and their fields from the table of format.h, so that a new kind is reached at
+ * once. libFuzzer calls it by a name of its own; without libFuzzer replay.h does, some times for
+ * each file.
  */
 #ifndef FUZZ_MUTATE_H
 #define FUZZ_MUTATE_H

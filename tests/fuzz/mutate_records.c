@@ -1,5 +1,5 @@
-/* mutate_records - see mutate.h: one record is taken apart into its numbers and its tail, changed, and
- * written again with the right length.
+/* mutate_records - see mutate.h: one record is taken apart into its numbers and its tail, changed,
+ * and written again with the right length.
  */
 #include "mutate.h"
 
@@ -164,7 +164,8 @@ static void odd_varints(struct record *r, size_t from)
     r->tail_bytes = used;
 }
 
-/* The last bytes again and again: chains of stacks that are very deep, batches that are very full. */
+/* The last bytes again and again: chains of stacks that are very deep, batches that are very full.
+ */
 static void repeat_tail(struct record *r)
 {
     size_t unit = 1 + (size_t)roll(8), room, times;

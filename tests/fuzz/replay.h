@@ -1,7 +1,7 @@
-/* replay - without a fuzzing engine: read each file that is named once, and print TAP. One that takes
- * REPLAY_SECONDS_MOST of processor time ends it by SIGXCPU: a hang is a finding. Where REPLAY_MUTATE names
- * a mutator each file but the large ones is also read REPLAY_MUTATIONS times as it makes it, always the same,
- * unless REPLAY_ONCE is in the environment.
+/* replay - without a fuzzing engine: read each file that is named once, and print TAP. One that
+ * takes REPLAY_SECONDS_MOST of processor time ends it by SIGXCPU: a hang is a finding. Where
+ * REPLAY_MUTATE names a mutator each file but the large ones is also read REPLAY_MUTATIONS times as
+ * it makes it, always the same, unless REPLAY_ONCE is in the environment.
  */
 #ifndef REPLAY_H
 #define REPLAY_H

@@ -1,5 +1,5 @@
-/* later - a program without threads that loads a library that brings them, and one into a namespace of
- * its own: what a libc before 2.34 has in other libraries comes later than ours.
+/* later - a program without threads that loads a library that brings them, and one into a namespace
+ * of its own: what a libc before 2.34 has in other libraries comes later than ours.
  *
  *     later THREADS.so PLAIN.so
  */

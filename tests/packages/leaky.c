@@ -1,5 +1,6 @@
-/* leaky - holds memory and uses CPU time; or, with an argument, holds some again and again for a while:
- * what tools/check_packages records. It is linked so that it runs with any libc: see libc_names.c.
+/* leaky - holds memory and uses CPU time; or, with an argument, holds some again and again for a
+ * while: what tools/check_packages records. It is linked so that it runs with any libc: see
+ * libc_names.c.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* libc_names - what the programs here use, as libraries of names alone: a program that is linked with them has no
- * versions of symbols, and runs with an older libc than that of the machine that it was built on.
+/* libc_names - what the programs here use, as libraries of names alone: a program that is linked
+ * with them has no versions of symbols, and runs with an older libc than that of the machine that
+ * it was built on.
  */
 #define NAME(name)                                                                                 \
     void name(void);                                                                               \

@@ -1,4 +1,5 @@
-/* plugin - what later.c loads: with threads, where libpthread is a library of its own, or without. */
+/* plugin - what later.c loads: with threads, where libpthread is a library of its own, or without.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 

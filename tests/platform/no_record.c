@@ -1,5 +1,5 @@
-/* no_record - what a system has in the place of collect and attach where `record` is not known: watch
- * calls none of it, as nobody can give it a collector.
+/* no_record - what a system has in the place of collect and attach where `record` is not known:
+ * watch calls none of it, as nobody can give it a collector.
  */
 #include "attach/attach.h"
 #include "attach/control.h"

@@ -1,5 +1,6 @@
-/* posix - platform.h for a system of which nothing is known but POSIX: every number that wait4 does not
- * bring is ABSENT. It shows what another system has to answer, and that `run` needs nothing else.
+/* posix - platform.h for a system of which nothing is known but POSIX: every number that wait4 does
+ * not bring is ABSENT. It shows what another system has to answer, and that `run` needs nothing
+ * else.
  */
 #include "platform/platform.h"
 #include "platform/probe.h"

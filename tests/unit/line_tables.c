@@ -1,6 +1,6 @@
-/* line_tables - the lines of code objects, for the tests that know them: each line of standard input is
- * the format, the first line, the bytes of code and the table in hexadecimal digits; the answer is the
- * line of each instruction of two bytes.
+/* line_tables - the lines of code objects, for the tests that know them: each line of standard
+ * input is the format, the first line, the bytes of code and the table in hexadecimal digits; the
+ * answer is the line of each instruction of two bytes.
  */
 #include "python/linetable.h"
 

@@ -1,6 +1,7 @@
 /* make_alloc_trace - write a trace of allocations whose contents are known: make_alloc_trace FILE
- * old|new. The two are one program before and after a change: its file, its addresses and the version
- * of its library differ, and so does what it allocates. Six seconds, a chunk of events for each.
+ * old|new. The two are one program before and after a change: its file, its addresses and the
+ * version of its library differ, and so does what it allocates. Six seconds, a chunk of events for
+ * each.
  *
  *   stack              bytes   old: at 0.5 s ...                new
  *   main load           1000   10 allocated, freed at 4.5 s     5, the same
@@ -8,7 +9,8 @@
  *   main parse            64   100 at 2.5 s, 90 freed at 3.5 s  100, none freed
  *   main load (libz)     100   5 at 4.5 s, never freed          5, the same
  *
- * The thread made 5 allocations between each of main parse and its free, of the others more than 15.
+ * The thread made 5 allocations between each of main parse and its free, of the others more
+ * than 15.
  */
 #include "trace/batch.h"
 #include "trace/store.h"

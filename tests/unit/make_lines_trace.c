@@ -176,9 +176,9 @@ static void put_wait(uint64_t thread, uint64_t stack, uint64_t ms, uint64_t caus
     PUT(TRACE_WAIT, 500 * MS, NULL, 0, thread, stack, ms * MS, cause);
 }
 
-/* 1200 ms: loop:5 570 (of them 20 in a lambda), loop:6 400 (100 of them below json, half native, all
- * of that in a copy), main:7 175 (150 of a worker of BLAS that it calls, 10 of a <string>, 10 of
- * numpy, 5 of a thread that it started), fact:12 30, extra:3 10, outside: 15 (frozen).
+/* 1200 ms: loop:5 570 (of them 20 in a lambda), loop:6 400 (100 of them below json, half native,
+ * all of that in a copy), main:7 175 (150 of a worker of BLAS that it calls, 10 of a <string>, 10
+ * of numpy, 5 of a thread that it started), fact:12 30, extra:3 10, outside: 15 (frozen).
  */
 static void put_time(void)
 {

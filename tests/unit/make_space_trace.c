@@ -1,5 +1,6 @@
-/* make_space_trace - write a trace of memory in several spaces whose contents are known: make_space_trace
- * FILE. One process with two threads, six seconds; sampled, so that what is exact shows itself.
+/* make_space_trace - write a trace of memory in several spaces whose contents are known:
+ * make_space_trace FILE. One process with two threads, six seconds; sampled, so that what is exact
+ * shows itself.
  *
  *   space        stack          what
  *   host         main load      a sampled block of 1000 bytes that stands for 10, from 0.5 s on

@@ -1,8 +1,8 @@
 /* pycheck - the frames of a Python program that is interrupted anywhere, as often as can be.
  *
- * Built into a copy of the library. A thread sends signals to the main thread; the handler takes its
- * stack. When the program ends, stderr says how many stacks were taken, how many had Python frames,
- * how many were torn, and what one cost.
+ * Built into a copy of the library. A thread sends signals to the main thread; the handler takes
+ * its stack. When the program ends, stderr says how many stacks were taken, how many had Python
+ * frames, how many were torn, and what one cost.
  */
 #include "inject/python.h"
 #include "inject/record.h"

@@ -1,5 +1,5 @@
-/* Two sequences of named and sized things: what is matched is in order, what has moved is the same, and nothing is worse
- * than by names alone.
+/* Two sequences of named and sized things: what is matched is in order, what has moved is the same,
+ * and nothing is worse than by names alone.
  */
 #include "check.h"
 
@@ -31,7 +31,8 @@ static void fill(struct two *t, uint64_t *seed, uint64_t names, uint64_t sizes)
     }
 }
 
-/* Each of the second is met once at the most; what is in order is, and what has moved is the same. */
+/* Each of the second is met once at the most; what is in order is, and what has moved is the same.
+ */
 static bool is_valid(const struct two *t)
 {
     bool met[MOST] = {false};

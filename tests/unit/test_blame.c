@@ -1,6 +1,6 @@
-/* Which line pays for a stack, and what each line and function cost: a program of two files of Python that
- * calls the standard library, native code, and a thread that one of its lines started. Then the sums of a
- * whole trace, which must add up.
+/* Which line pays for a stack, and what each line and function cost: a program of two files of
+ * Python that calls the standard library, native code, and a thread that one of its lines started.
+ * Then the sums of a whole trace, which must add up.
  */
 #include "check.h"
 

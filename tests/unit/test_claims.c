@@ -1,5 +1,5 @@
-/* claims: whom the collector takes for whom. The slots and first words of recorded programs are made
- * up here, in the memory that they would share with it.
+/* claims: whom the collector takes for whom. The slots and first words of recorded programs are
+ * made up here, in the memory that they would share with it.
  */
 #include "check.h"
 #include "collect/collect.h"
@@ -202,8 +202,8 @@ static uint64_t number_by_pid(void *context, int pid, int parent, const char *fi
     return (uint64_t)pid_count;
 }
 
-/* A pid that is none of ours, one of ours that has no ring, and one whose owner is recorded and lives, are not
- * believed.
+/* A pid that is none of ours, one of ours that has no ring, and one whose owner is recorded and
+ * lives, are not believed.
  */
 static void test_pids_of_others(void)
 {

@@ -1,5 +1,5 @@
-/* Under which step and labels a thread allocates: the collector's numbers for it, and the infos that go
- * with them.
+/* Under which step and labels a thread allocates: the collector's numbers for it, and the infos
+ * that go with them.
  */
 #include "check.h"
 

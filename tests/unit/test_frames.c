@@ -1,5 +1,5 @@
-/* How deep the stacks of a trace may be, all together: those of recordings are whole, however deep and many;
- * what is made to be walked for ever is not.
+/* How deep the stacks of a trace may be, all together: those of recordings are whole, however deep
+ * and many; what is made to be walked for ever is not.
  */
 #include "check.h"
 

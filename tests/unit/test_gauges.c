@@ -1,4 +1,5 @@
-/* What reads devices: fdinfo, records of unknown length, messages between processes, choices and numbers of CUDA. */
+/* What reads devices: fdinfo, records of unknown length, messages between processes, choices and
+ * numbers of CUDA. */
 #include "check.h"
 
 #include "devices/choice.h"

@@ -1,4 +1,5 @@
-/* test_infos - what blocks share has one number, however many stacks, sizes and contexts there are. */
+/* test_infos - what blocks share has one number, however many stacks, sizes and contexts there are.
+ */
 #include "collect/infos.h"
 
 #include "base/count.h"

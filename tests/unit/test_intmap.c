@@ -1,4 +1,5 @@
-/* Numbers to numbers: any key, 0 and the largest among them, and keys that differ in their high bits alone. */
+/* Numbers to numbers: any key, 0 and the largest among them, and keys that differ in their high
+ * bits alone. */
 #include "check.h"
 
 #include "base/count.h"

@@ -1,6 +1,6 @@
-/* The sums of lines and functions: a program of Python whose functions call themselves, and native threads
- * that nobody can be found for, whose cost is of no line (whose a thread is, test_pools.c tries). What a
- * function cost is there once, however often it calls itself.
+/* The sums of lines and functions: a program of Python whose functions call themselves, and native
+ * threads that nobody can be found for, whose cost is of no line (whose a thread is, test_pools.c
+ * tries). What a function cost is there once, however often it calls itself.
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* What is mapped: against a table of pages that does the same the slow way, and what counts of it. */
+/* What is mapped: against a table of pages that does the same the slow way, and what counts of it.
+ */
 #include "trace/mappings.h"
 
 #include "check.h"
@@ -308,8 +309,8 @@ static void late_records(void)
     mappings_free(&m);
 }
 
-/* A hundred thousand maps, every second one unmapped again, and records that change nothing: seconds if
- * each were a walk over all of them.
+/* A hundred thousand maps, every second one unmapped again, and records that change nothing:
+ * seconds if each were a walk over all of them.
  */
 static void many(void)
 {

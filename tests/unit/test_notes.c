@@ -1,4 +1,5 @@
-/* The rarer records of a ring, as a program writes them and as somebody who scribbles there would. */
+/* The rarer records of a ring, as a program writes them and as somebody who scribbles there would.
+ */
 #include "check.h"
 
 #include "base/count.h"
@@ -249,7 +250,8 @@ static void test_regions(void)
     drop();
 }
 
-/* A block that was drawn with a mean far above its size stands for many, one far below for itself. */
+/* A block that was drawn with a mean far above its size stands for many, one far below for itself.
+ */
 static void test_samples(void)
 {
     struct trace_event ev;

@@ -1,4 +1,5 @@
-/* Numbers for keys: given in turn, one for each key, also where threads ask for the same at once. */
+/* Numbers for keys: given in turn, one for each key, also where threads ask for the same at once.
+ */
 #include "inject/numbers.h"
 
 #include "base/count.h"

@@ -1,4 +1,5 @@
-/* objects: our own table of them, as it is before glibc 2.35 (the loader's answer is linked away). */
+/* objects: our own table of them, as it is before glibc 2.35 (the loader's answer is linked away).
+ */
 #include "inject/objects.h"
 
 #include "check.h"
@@ -73,7 +74,8 @@ static void test_come_and_go(void)
     CHECK(!name_of(function));
 }
 
-/* As libc loads for itself: found at the first miss, but not by a handler, nor by a forked child. */
+/* As libc loads for itself: found at the first miss, but not by a handler, nor by a forked child.
+ */
 static void test_unseen(void)
 {
     void *handle, *function;

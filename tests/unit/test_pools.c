@@ -1,5 +1,6 @@
-/* Whose work a thread does that has no line of the program: a program whose lines call a library of native code
- * with workers, threads of a package that run Python, and another process. Times are in milliseconds.
+/* Whose work a thread does that has no line of the program: a program whose lines call a library of
+ * native code with workers, threads of a package that run Python, and another process. Times are in
+ * milliseconds.
  */
 #include "check.h"
 
@@ -215,7 +216,8 @@ static void waited(uint64_t from, uint64_t to, uint64_t thread, uint64_t stack, 
     pools_take(&pools, &ev);
 }
 
-/* Milliseconds of CPU time that the pools gave to a line of the program, or to a kind of no line. */
+/* Milliseconds of CPU time that the pools gave to a line of the program, or to a kind of no line.
+ */
 static uint64_t got(uint64_t line)
 {
     uint64_t ns = 0;

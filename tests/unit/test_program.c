@@ -214,7 +214,8 @@ static void test_out(void)
     CHECK_STR(made(&p, ENV("LD_PRELOAD=/t.so:/x.so", "TIDEMARK_RING=/r")), "LD_PRELOAD=/x.so|");
 }
 
-/* That a start was counted is said anew each time; the ring of another recording is none of ours. */
+/* That a start was counted is said anew each time; the ring of another recording is none of ours.
+ */
 static void test_marked(void)
 {
     const struct preload p = {.library = "/t.so", .ring = "/r", .marked = true};

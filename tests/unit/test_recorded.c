@@ -1,5 +1,6 @@
-/* A recording that is read once for many questions: each answer is the one that it is asked alone, and the
- * trace is passed over no more often than is promised. The makers of traces are beside this program.
+/* A recording that is read once for many questions: each answer is the one that it is asked alone,
+ * and the trace is passed over no more often than is promised. The makers of traces are beside this
+ * program.
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* The named spans of a process against a plain list of them, which forgets nothing and searches all. */
+/* The named spans of a process against a plain list of them, which forgets nothing and searches
+ * all. */
 #include "check.h"
 
 #include "base/count.h"

@@ -1,7 +1,7 @@
 /* test_resolve - names of addresses, from every place that names can come from.
  *
- * tests/targets/inlined prints the addresses of calls whose functions and lines are known; copies of
- * it in a folder of its own are stripped, split, packed and damaged.
+ * tests/targets/inlined prints the addresses of calls whose functions and lines are known; copies
+ * of it in a folder of its own are stripped, split, packed and damaged.
  */
 #include "namer/demangled.h"
 #include "namer/namer.h"
@@ -387,8 +387,8 @@ static void test_spans(void)
     arena_free(&arena);
 }
 
-/* A helper that ends at once costs the names, which is said, and not the tool; one that is absent is an
- * error.
+/* A helper that ends at once costs the names, which is said, and not the tool; one that is absent
+ * is an error.
  */
 static void test_helper_fails(void)
 {

@@ -1,4 +1,5 @@
-/* Memory of devices as rings tell it: in any order within a tick, held by mappings, ended with its owner. */
+/* Memory of devices as rings tell it: in any order within a tick, held by mappings, ended with its
+ * owner. */
 #include "check.h"
 
 #include "base/count.h"
@@ -133,7 +134,8 @@ static void test_owners(void)
     CHECK_TOLD("+1@1100 +2@1200 +3@1250 -1@1300");
 }
 
-/* In the order of their times, and only to what lives then; that all are told is said of each space. */
+/* In the order of their times, and only to what lives then; that all are told is said of each
+ * space. */
 static void test_accesses(void)
 {
     make();

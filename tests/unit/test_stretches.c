@@ -1,4 +1,5 @@
-/* test_stretches - how far what spans say of an address reaches: the same as by asking for every address. */
+/* test_stretches - how far what spans say of an address reaches: the same as by asking for every
+ * address. */
 #include "namer/stretches.h"
 
 #include "check.h"

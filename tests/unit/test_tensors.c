@@ -1,7 +1,7 @@
 /* What tensors are for, and which steps a program makes, from lives that are written as text:
  *
- *   NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from; OP:NODE, of which gradients
- *   -NAME                        it dies
+ *   NAME=PHASE/OP/BYTES[@LINE]   a tensor is born; LINE is where the program called it from;
+ * OP:NODE, of which gradients -NAME                        it dies
  *
  * Tensors of one phase, operator and line are of one stack.
  */
@@ -255,7 +255,8 @@ static void what_a_module_computes_once_is_a_buffer(void)
     CHECK(are(l, "mask", "buffers") && are(l, "rope", "buffers"));
 }
 
-/* Each word: the cache of two layers is put together, a word is looked up, and the cache put into the order of the beams. */
+/* Each word: the cache of two layers is put together, a word is looked up, and the cache put into
+ * the order of the beams. */
 static struct life *search(int words, int growth)
 {
     static struct life l;
@@ -339,7 +340,8 @@ static uint64_t line_of(const struct op_stack *o, const char *name)
                                          : 0;
 }
 
-/* Names tell more: in_x is made within an optimizer's line, hook_x within one of gradients, two_x by another thread. */
+/* Names tell more: in_x is made within an optimizer's line, hook_x within one of gradients, two_x
+ * by another thread. */
 static size_t steps_of(const char *setup, const char *step, int steps, const char *end,
                        enum step_how *how)
 {

@@ -1,9 +1,10 @@
 /* xcheck - every stack that the library takes, compared with libunwind's, inside the program.
  *
- * Built into a copy of the library whose calls of unwind_stack and unwind_python come here (see the Makefile). Three
- * things must agree: the number that the memo gave, a fresh walk, and libunwind. Frames that were
- * guessed for lack of unwind data are only counted: libunwind guesses there, too. Where there is Python,
- * the number must be that of a fresh walk and a fresh look at its frames, as a signal handler does it.
+ * Built into a copy of the library whose calls of unwind_stack and unwind_python come here (see the
+ * Makefile). Three things must agree: the number that the memo gave, a fresh walk, and libunwind.
+ * Frames that were guessed for lack of unwind data are only counted: libunwind guesses there, too.
+ * Where there is Python, the number must be that of a fresh walk and a fresh look at its frames, as
+ * a signal handler does it.
  */
 #define UNW_LOCAL_ONLY
 #include "inject/path.h"
@@ -46,8 +47,8 @@ static size_t walk_again(struct thread *t, struct caller c)
     return walk_frames(&w, 1, process.depth);
 }
 
-/* We name the instruction after an interrupted one, as for calls; libunwind that one, and some of its
- * versions do so for calls, too.
+/* We name the instruction after an interrupted one, as for calls; libunwind that one, and some of
+ * its versions do so for calls, too.
  */
 static bool same_place(uint64_t ours, const void *theirs)
 {

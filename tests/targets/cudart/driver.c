@@ -1,6 +1,6 @@
-/* driver - a libcuda.so.1 that gives CUDA's runtime every function that it looks up and does nothing, and
- * writes down the names in the file that LOOKED_UP names. The runtime then gives up, as it asks for tables
- * that are not documented: what it looks up before is the test.
+/* driver - a libcuda.so.1 that gives CUDA's runtime every function that it looks up and does
+ * nothing, and writes down the names in the file that LOOKED_UP names. The runtime then gives up,
+ * as it asks for tables that are not documented: what it looks up before is the test.
  */
 #include <dlfcn.h>
 #include <stdint.h>

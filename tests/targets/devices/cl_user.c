@@ -1,15 +1,16 @@
-/* cl_user - a program of OpenCL that needs no header of it: cl_user WHAT. With LINKED it is linked with the
- * loader's library, else it looks everything up, in the file that CL_LOADER names if that is set.
+/* cl_user - a program of OpenCL that needs no header of it: cl_user WHAT. With LINKED it is linked
+ * with the loader's library, else it looks everything up, in the file that CL_LOADER names if that
+ * is set.
  *
- * buffers   1 MiB, a part of it, 2 MiB over memory of the host (no new memory), 4 MiB by clCreateBufferWithProperties
- *           (or clCreateBuffer, where that is lacking); retained once and released twice; leaks 3 MiB
- * images    64 x 64 pixels of 4 bytes, and SVM of 256 KiB where the device has it, all freed
- * refused   more than any device has
- * none      0 bytes, which is an error that nobody asks for
- * kernels   add (reads 1 MiB and a part of 64 KiB, writes 2 MiB) 30 times, then 10 times with 2 MiB twice; fill (writes 2
- *           MiB) 5 times, its number as an argument; the first kernel of a name is released before the second is made
- * waste     8 MiB too early, 6 MiB freed late, 5 MiB that nobody uses, 4 MiB that are needed at the peak; and 1 MiB each of
- *           which a part is used, which is mapped meanwhile, and which is filled when it is made and read at the end
+ * buffers   1 MiB, a part of it, 2 MiB over memory of the host (no new memory), 4 MiB by
+ * clCreateBufferWithProperties (or clCreateBuffer, where that is lacking); retained once and
+ * released twice; leaks 3 MiB images    64 x 64 pixels of 4 bytes, and SVM of 256 KiB where the
+ * device has it, all freed refused   more than any device has none      0 bytes, which is an error
+ * that nobody asks for kernels   add (reads 1 MiB and a part of 64 KiB, writes 2 MiB) 30 times,
+ * then 10 times with 2 MiB twice; fill (writes 2 MiB) 5 times, its number as an argument; the first
+ * kernel of a name is released before the second is made waste     8 MiB too early, 6 MiB freed
+ * late, 5 MiB that nobody uses, 4 MiB that are needed at the peak; and 1 MiB each of which a part
+ * is used, which is mapped meanwhile, and which is filled when it is made and read at the end
  */
 #include <dlfcn.h>
 #include <stdint.h>

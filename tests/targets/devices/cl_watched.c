@@ -1,17 +1,14 @@
 /* cl_watched - a program of OpenCL that watches buffers: cl_watched WHAT.
  *
- * order     "w" is filled when it is made; then, 4 KiB of it: written by the host (other bytes), written again (the same), by
- *           kernel add_one, by kernel peek, which declares it const and leaves it, by add_one through a part of it; then a
- *           kernel that is not given it, by sneak, which declares it const and writes, and unmapped with another byte.
- *           "other" is watched and never changed. Prints what "w" has at the end
- * waits     a kernel waits for an event that this very thread sets after it was put into the queue
- * queues    two queues in turn that know no order, and one that works in any order
- * released  it is released, with a kernel still on its way
- * ended     watched no longer, and then changed
- * unread    the host may not read it
- * many      17 of them
- * large     200 MiB, 8 kernels at once
- * forks     it is watched, then the program forks: the child's own watch of memory goes on
+ * order     "w" is filled when it is made; then, 4 KiB of it: written by the host (other bytes),
+ * written again (the same), by kernel add_one, by kernel peek, which declares it const and leaves
+ * it, by add_one through a part of it; then a kernel that is not given it, by sneak, which declares
+ * it const and writes, and unmapped with another byte. "other" is watched and never changed. Prints
+ * what "w" has at the end waits     a kernel waits for an event that this very thread sets after it
+ * was put into the queue queues    two queues in turn that know no order, and one that works in any
+ * order released  it is released, with a kernel still on its way ended     watched no longer, and
+ * then changed unread    the host may not read it many      17 of them large     200 MiB, 8 kernels
+ * at once forks     it is watched, then the program forks: the child's own watch of memory goes on
  */
 #include "tidemark.h"
 
@@ -164,7 +161,8 @@ static void CL_CALLBACK note(cl_mem mem, void *gone)
     atomic_store((atomic_bool *)gone, true);
 }
 
-/* A thread of the driver may have it a little longer than clFinish waits. Who asks last is told first. */
+/* A thread of the driver may have it a little longer than clFinish waits. Who asks last is told
+ * first. */
 static void released(void)
 {
     cl_mem w = make(CL_MEM_READ_WRITE, BYTES, NULL);

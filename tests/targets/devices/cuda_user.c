@@ -1,17 +1,15 @@
 /* cuda_user - a program of the CUDA driver API: cuda_user WHAT. What it allocates is known by line.
  *
- * ways       1 MiB by link, 2 MiB by dlsym, 3 MiB by cuGetProcAddress, together; one each is freed by another way
- * kinds      each kind of memory once, all freed but a leak of 5 MiB
- * pools      2 MiB of a pool of device 1 and 1 MiB of that of device 0, which is current; 64 GiB of the first in vain
- * physical   8 MiB that are mapped twice, released and unmapped; never counted twice
- * contexts   what ends with a context, with a reset and with the last release
- * refused    64 GiB, which the device does not have
- * threads    four threads hand blocks to each other
- * launches   1000 of a kernel
- * plugged    blocks as PyTorch takes them from an allocator that it was given: 2 MiB, freed, and 1 MiB that is not
- * talks      1 MiB for each line that it reads, and none of it freed
- * fork       a child that frees nothing, and allocates 1 MiB of its own
- * seen       100 MiB until the device was read from outside (tests/doubles/virtual.h), then freed
+ * ways       1 MiB by link, 2 MiB by dlsym, 3 MiB by cuGetProcAddress, together; one each is freed
+ * by another way kinds      each kind of memory once, all freed but a leak of 5 MiB pools      2
+ * MiB of a pool of device 1 and 1 MiB of that of device 0, which is current; 64 GiB of the first in
+ * vain physical   8 MiB that are mapped twice, released and unmapped; never counted twice contexts
+ * what ends with a context, with a reset and with the last release refused    64 GiB, which the
+ * device does not have threads    four threads hand blocks to each other launches   1000 of a
+ * kernel plugged    blocks as PyTorch takes them from an allocator that it was given: 2 MiB, freed,
+ * and 1 MiB that is not talks      1 MiB for each line that it reads, and none of it freed fork a
+ * child that frees nothing, and allocates 1 MiB of its own seen       100 MiB until the device was
+ * read from outside (tests/doubles/virtual.h), then freed
  */
 #include "../../doubles/virtual.h"
 
@@ -156,7 +154,8 @@ static void pools(void)
     DO(cuMemFreeAsync(here, NULL));
 }
 
-/* As frameworks do: created, mapped in two halves' place, released at once, and gone when unmapped. */
+/* As frameworks do: created, mapped in two halves' place, released at once, and gone when unmapped.
+ */
 static void physical(void)
 {
     const struct {

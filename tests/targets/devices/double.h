@@ -1,8 +1,9 @@
-/* double - what the doubles of vendors' libraries share: blocks of one device of 8 GiB, in memory of the
- * host that nobody touches. Each double has the documented functions of its vendor over this, and no more.
+/* double - what the doubles of vendors' libraries share: blocks of one device of 8 GiB, in memory
+ * of the host that nobody touches. Each double has the documented functions of its vendor over
+ * this, and no more.
  *
- * With VIRTUAL_DEVICE (tests/doubles) it is the first device there as well, on which a process that uses it holds 16 MiB
- * besides, as a driver does: so what is allocated here is seen from outside.
+ * With VIRTUAL_DEVICE (tests/doubles) it is the first device there as well, on which a process that
+ * uses it holds 16 MiB besides, as a driver does: so what is allocated here is seen from outside.
  */
 #ifndef TARGETS_DOUBLE_H
 #define TARGETS_DOUBLE_H

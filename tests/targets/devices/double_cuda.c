@@ -1,4 +1,5 @@
-/* double_cuda - a libcuda.so.1 for tests: documented functions of the driver API over host memory. */
+/* double_cuda - a libcuda.so.1 for tests: documented functions of the driver API over host memory.
+ */
 #include "double.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* double_mstx - a libms_tools_ext.so for tests: the functions of MSTX, which count what they are told. */
+/* double_mstx - a libms_tools_ext.so for tests: the functions of MSTX, which count what they are
+ * told. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ void mstxRangeEnd(uint64_t id)
     started -= id > started;
 }
 
-/* Domains and pools: handles of a tool that listens, if MSTX_TOOL is set, else none, as without one. */
+/* Domains and pools: handles of a tool that listens, if MSTX_TOOL is set, else none, as without
+ * one. */
 static void *handle_of(uintptr_t number)
 {
     return getenv("MSTX_TOOL") ? (void *)(0x5000 + number * 0x100) : NULL;

@@ -1,4 +1,5 @@
-/* double_roctx - a libroctx64.so.4 for tests: the functions of ROCTX, which count what they are told. */
+/* double_roctx - a libroctx64.so.4 for tests: the functions of ROCTX, which count what they are
+ * told. */
 #include <stdint.h>
 
 static int depth;

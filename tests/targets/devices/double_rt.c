@@ -1,4 +1,5 @@
-/* double_rt - a libruntime.so for tests: launches of Ascend's runtime, which refuse a function that is none. */
+/* double_rt - a libruntime.so for tests: launches of Ascend's runtime, which refuse a function that
+ * is none. */
 #include <stddef.h>
 
 enum { DONE = 0, INVALID = 107000 };

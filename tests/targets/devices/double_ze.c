@@ -1,4 +1,5 @@
-/* double_ze - a libze_loader.so.1 for tests: documented functions of Level Zero over host memory. */
+/* double_ze - a libze_loader.so.1 for tests: documented functions of Level Zero over host memory.
+ */
 #include "double.h"
 
 enum { DONE = 0, NO_MEMORY = 0x70000003, INVALID = 0x78000004 };

@@ -1,5 +1,5 @@
-/* nvtx_pool - what pool_user does with NVTX, by the real header, which is not ours: the test compiles it where that can be
- * had. In a domain "cache"; the heaps have no names of their own.
+/* nvtx_pool - what pool_user does with NVTX, by the real header, which is not ours: the test
+ * compiles it where that can be had. In a domain "cache"; the heaps have no names of their own.
  */
 #include <nvtx3/nvToolsExtMem.h>
 

@@ -1,6 +1,7 @@
-/* nvtx_user - a program that has NVTX in itself, as its header does it: the library that the environment names is
- * given the tables of functions, which are called if they were filled. Three steps with 1 MiB each, a range by
- * number, a mark with a payload, a registered name, and more pops than pushes.
+/* nvtx_user - a program that has NVTX in itself, as its header does it: the library that the
+ * environment names is given the tables of functions, which are called if they were filled. Three
+ * steps with 1 MiB each, a range by number, a mark with a payload, a registered name, and more pops
+ * than pushes.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,18 +1,17 @@
-/* others_user - a program of one vendor besides NVIDIA: others_user hip|shapes|ze|images|hal|acl. hip, ze and hal have a leak of 5 MiB, and
- * ask for 64 GiB in vain.
+/* others_user - a program of one vendor besides NVIDIA: others_user hip|shapes|ze|images|hal|acl.
+ * hip, ze and hal have a leak of 5 MiB, and ask for 64 GiB in vain.
  *
- * hip   3 MiB on device 1 that end with its reset; 2 MiB managed, 4 MiB pinned, both freed; the leak on device 0
- * shapes  of HIP: 2 MiB as rows of 512 bytes of which 500 were asked for, 4 MiB as an array in three dimensions, 9 MiB as one of two
- *       levels and 1 MiB as one of the driver's kind; 3 MiB of a stream of device 1, though 0 is current, that end with its
- *       reset; 64 GiB of rows in vain; a kernel 20 times
- * ze    3 MiB that end with their context, 2 MiB shared, 4 MiB of the host, both freed; the leak on the second device;
- *       a kernel 30 times
- * images  of Level Zero, one after the other: 1 MiB of one dimension, 4 MiB of two, 3 MiB as three of those, 2 MiB of three; the last
- *       is not destroyed
- * hal   3 MiB in huge pages of module 7 on device 2, freed; 4 MiB of the host, 2 MiB shared; 1 MiB by a handle, in
- *       giant pages; the leak on device 0 of module 3
- * acl   launches add_custom 40 times by ACL, which comes to the runtime, and a function 2 times by the runtime itself, as
- *       well as Cast on the device's CPUs, 3 times; one launch is refused
+ * hip   3 MiB on device 1 that end with its reset; 2 MiB managed, 4 MiB pinned, both freed; the
+ * leak on device 0 shapes  of HIP: 2 MiB as rows of 512 bytes of which 500 were asked for, 4 MiB as
+ * an array in three dimensions, 9 MiB as one of two levels and 1 MiB as one of the driver's kind; 3
+ * MiB of a stream of device 1, though 0 is current, that end with its reset; 64 GiB of rows in
+ * vain; a kernel 20 times ze    3 MiB that end with their context, 2 MiB shared, 4 MiB of the host,
+ * both freed; the leak on the second device; a kernel 30 times images  of Level Zero, one after the
+ * other: 1 MiB of one dimension, 4 MiB of two, 3 MiB as three of those, 2 MiB of three; the last is
+ * not destroyed hal   3 MiB in huge pages of module 7 on device 2, freed; 4 MiB of the host, 2 MiB
+ * shared; 1 MiB by a handle, in giant pages; the leak on device 0 of module 3 acl   launches
+ * add_custom 40 times by ACL, which comes to the runtime, and a function 2 times by the runtime
+ * itself, as well as Cast on the device's CPUs, 3 times; one launch is refused
  */
 #include <dlfcn.h>
 #include <stdio.h>

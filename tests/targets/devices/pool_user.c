@@ -1,10 +1,12 @@
-/* pool_user - a program that tells of its own pool: pool_user nvtx|mstx. The pool is "cache" (of MSTX: on device 1).
+/* pool_user - a program that tells of its own pool: pool_user nvtx|mstx. The pool is "cache" (of
+ * MSTX: on device 1).
  *
- * It reserves 64 MiB, hands out 10 and 20 MiB, (NVTX) makes the latter 24, takes the former back, reserves 32 MiB more and
- * hands out 8 of them, then gives these 32 MiB back whole. What it has handed out last is a leak.
+ * It reserves 64 MiB, hands out 10 and 20 MiB, (NVTX) makes the latter 24, takes the former back,
+ * reserves 32 MiB more and hands out 8 of them, then gives these 32 MiB back whole. What it has
+ * handed out last is a leak.
  *
- * NVTX's extension is done as its header does it: the library that the environment names is given the slots of functions,
- * which are called if they were filled.
+ * NVTX's extension is done as its header does it: the library that the environment names is given
+ * the slots of functions, which are called if they were filled.
  */
 #include <dlfcn.h>
 #include <stddef.h>

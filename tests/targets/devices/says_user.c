@@ -1,6 +1,7 @@
-/* says_user - a program that says what it does: says_user roctx|mstx. Three steps in which it allocates 1 MiB
- * each, a range around all of them, and a mark. says_user memscope: the marks of operators that are for MindStudio
- * MemScope, of a block of 1 MiB that is held too long, and one of 2 MiB.
+/* says_user - a program that says what it does: says_user roctx|mstx. Three steps in which it
+ * allocates 1 MiB each, a range around all of them, and a mark. says_user memscope: the marks of
+ * operators that are for MindStudio MemScope, of a block of 1 MiB that is held too long, and one of
+ * 2 MiB.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* accesses - a program that tells what it reads and writes. Blocks, in MiB, and what becomes of them:
+/* accesses - a program that tells what it reads and writes. Blocks, in MiB, and what becomes of
+ * them:
  *
  *   early 1   allocated before the peak, written in the middle of it after that
  *   late 2    written before the peak, freed after it

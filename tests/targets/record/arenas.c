@@ -1,4 +1,5 @@
-/* arenas - an allocator of a program's own, which tells its blocks, in two segments of 1 MiB. At the peak:
+/* arenas - an allocator of a program's own, which tells its blocks, in two segments of 1 MiB. At
+ * the peak:
  *
  *   first    256 KiB at 0, 128 KiB at 512 KiB: 640 KiB are free, 384 of them in one piece
  *   second   64 KiB at 0

@@ -1,7 +1,8 @@
-/* both_sizes SIZE ROUNDS [LIBRARY] - blocks of at least SIZE and smaller ones, in every way to get one: in
- * the main thread, two more threads and a child, after LIBRARY was loaded. Each way is a function of its own, and says on standard error what
- * it has asked for: its name, the blocks of at least SIZE and their bytes, the smaller ones and theirs, and
- * the bytes of large ones that it kept.
+/* both_sizes SIZE ROUNDS [LIBRARY] - blocks of at least SIZE and smaller ones, in every way to get
+ * one: in the main thread, two more threads and a child, after LIBRARY was loaded. Each way is a
+ * function of its own, and says on standard error what it has asked for: its name, the blocks of at
+ * least SIZE and their bytes, the smaller ones and theirs, and the bytes of large ones that it
+ * kept.
  */
 #include <dlfcn.h>
 #include <malloc.h>

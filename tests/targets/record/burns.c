@@ -4,8 +4,8 @@
  *   burns fork      the same in a child that never allocates
  *   burns masked    in a thread that blocks all signals
  *   burns dup       after closing every descriptor, and with the number that the next one gets
- *   burns resets    in children that have reset all signals, forked and of vfork, and in a thread after
- *                   them; "survived" if all end by themselves
+ *   burns resets    in children that have reset all signals, forked and of vfork, and in a thread
+ * after them; "survived" if all end by themselves
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
-/* confined FILE HOW   filters its system calls by the program in FILE, of struct sock_filter, when all of
- *                     its threads wait: HOW is all, or thread: a single one, which is not the first, or
- *                     later: when it is told to by 'p'
+/* confined FILE HOW   filters its system calls by the program in FILE, of struct sock_filter, when
+ * all of its threads wait: HOW is all, or thread: a single one, which is not the first, or later:
+ * when it is told to by 'p'
  *
  * Then it obeys its input, a letter at a time. A filter that kills shows by its death. Nothing is
  * done by stdio, so that it is known what it asks the kernel for. */

@@ -1,4 +1,5 @@
-/* crowd COUNT BLOCKS WAY: so many processes at once, each with so many blocks, made by its first thread
+/* crowd COUNT BLOCKS WAY: so many processes at once, each with so many blocks, made by its first
+ * thread
  * ("processes") or by another ("threads"); and one block of the first process.
  */
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /* Forks after it has cut itself off from what a recording needs, and allocates in the children.
  *   cut_off HOW CHILDREN BLOCKS [COMMAND... | shell COMMAND]
- * HOW: no-files (no descriptor is left), laden (nor is one, and it is large, so that to end takes its
- * children a while), no-room (hardly an address is left), chroot=FOLDER, user=ID,
- * locked (all memory, also what comes), wait (for a byte from standard input), nothing. Each child
- * allocates BLOCKS blocks of 100 bytes in its first thread and as many in a second, and frees them; with
- * a command, it becomes that, or has a shell run it, twice. Prints how many did not end well.
+ * HOW: no-files (no descriptor is left), laden (nor is one, and it is large, so that to end takes
+ * its children a while), no-room (hardly an address is left), chroot=FOLDER, user=ID, locked (all
+ * memory, also what comes), wait (for a byte from standard input), nothing. Each child allocates
+ * BLOCKS blocks of 100 bytes in its first thread and as many in a second, and frees them; with a
+ * command, it becomes that, or has a shell run it, twice. Prints how many did not end well.
  */
 #include <pthread.h>
 #include <stdio.h>

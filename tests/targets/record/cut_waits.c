@@ -2,8 +2,8 @@
  * cut_waits stops        and is stopped and continued many times meanwhile
  *
  * It says of each wait what a program can see of it. That is the same with and without a profiler,
- * though it sends itself many samples at the worst times: while it waits, and together with a signal
- * of its own. How many stands on stderr: none, where nobody takes any.
+ * though it sends itself many samples at the worst times: while it waits, and together with a
+ * signal of its own. How many stands on stderr: none, where nobody takes any.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,13 +1,12 @@
-/* guarded - programs that check themselves while they watch their memory: each must do the same with and without it.
+/* guarded - programs that check themselves while they watch their memory: each must do the same
+ * with and without it.
  *
  *   guarded reads      the kernel writes into watched memory, in many ways
- *   guarded handler    a handler of SIGSEGV of its own, before and after the watch; and for a stack that overflows
- *   guarded trap       a handler of SIGTRAP, and breakpoints
- *   guarded masked     threads and handlers that block all signals write
- *   guarded threads    eight threads write and read, while marks are made
- *   guarded fork       children of fork and vfork write
- *   guarded remap      memory that is freed, moved, unmapped and mapped anew while it is watched
- *   guarded die        ends by SIGSEGV
+ *   guarded handler    a handler of SIGSEGV of its own, before and after the watch; and for a stack
+ * that overflows guarded trap       a handler of SIGTRAP, and breakpoints guarded masked threads
+ * and handlers that block all signals write guarded threads    eight threads write and read, while
+ * marks are made guarded fork       children of fork and vfork write guarded remap      memory that
+ * is freed, moved, unmapped and mapped anew while it is watched guarded die        ends by SIGSEGV
  *   guarded bad        what cannot be watched
  *   guarded plain      nothing of the kernel's is changed before the first watch
  *   guarded confined   gives up the right to change the rights of memory

@@ -1,5 +1,5 @@
-/* A timer's handler that maps memory, and jumps out of whatever it interrupted; a handler on its own
- * stack that allocates when it is raised; fibers that allocate.
+/* A timer's handler that maps memory, and jumps out of whatever it interrupted; a handler on its
+ * own stack that allocates when it is raised; fibers that allocate.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* lost - blocks that something still points to when the program ends, in many ways, and such that nothing
- * does. Each kind has a size of its own.
+/* lost - blocks that something still points to when the program ends, in many ways, and such that
+ * nothing does. Each kind has a size of its own.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -73,7 +73,8 @@ static void __attribute__((noinline)) wipe(void)
         old[i] = 0;
 }
 
-/* With `wait`: before all this, and after it, until there is input; then what was global is lost. */
+/* With `wait`: before all this, and after it, until there is input; then what was global is lost.
+ */
 static void wait_for_input(int argc, char byte)
 {
     if (argc > 1) {

@@ -1,5 +1,5 @@
-/* namespaces: a child that is the first of a pid namespace, and its child, allocate: 1000, then 500 and
- * 100 more blocks; then the parent one. Ends with 3 where there may be no such namespace.
+/* namespaces: a child that is the first of a pid namespace, and its child, allocate: 1000, then 500
+ * and 100 more blocks; then the parent one. Ends with 3 where there may be no such namespace.
  */
 #include <sched.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *   thrashing    large blocks, each of which is mapped and unmapped
  *   fragmented   one block in 64 is kept, the others are freed: no page can be given back
  *   stacks       4 threads that have used 1 MiB of their stacks
- *   heap, maps   in all places: 2 MiB of bss, 1 of a file's private and 3 of its shared pages, 1 of the
- *                stack; of blocks 4 and of mappings 24 MiB, or the other way round
+ *   heap, maps   in all places: 2 MiB of bss, 1 of a file's private and 3 of its shared pages, 1 of
+ * the stack; of blocks 4 and of mappings 24 MiB, or the other way round
  */
 #include <malloc.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* Allocates while it is recorded and while it has paused that itself; frees each on the other side. */
+/* Allocates while it is recorded and while it has paused that itself; frees each on the other side.
+ */
 #include <stdlib.h>
 #include <tidemark.h>
 

@@ -1,6 +1,6 @@
-/* pool - a library with a pool of native threads, as those of BLAS and OpenMP: pool_start makes it, pool_a and
- * pool_b have every thread of it and the caller burn so many milliseconds of CPU time each, and return when all
- * have.
+/* pool - a library with a pool of native threads, as those of BLAS and OpenMP: pool_start makes it,
+ * pool_a and pool_b have every thread of it and the caller burn so many milliseconds of CPU time
+ * each, and return when all have.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Starts a program N times by system calls that no library sees, or by syscall(): raw_calls WAY N PROGRAM.
- * WAY: inline-fork, inline-vfork, inline-clone3, libc-fork, libc-clone3; each child allocates 10 times before
- * it becomes PROGRAM, but the one that shares our memory. */
+/* Starts a program N times by system calls that no library sees, or by syscall(): raw_calls WAY N
+ * PROGRAM. WAY: inline-fork, inline-vfork, inline-clone3, libc-fork, libc-clone3; each child
+ * allocates 10 times before it becomes PROGRAM, but the one that shares our memory. */
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>

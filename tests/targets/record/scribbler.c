@@ -1,5 +1,5 @@
-/* scribbler HOW: a recorded program that means harm to whoever records it, by the memory that they share.
- * It finds that as our library does. Says "fine" in the end.
+/* scribbler HOW: a recorded program that means harm to whoever records it, by the memory that they
+ * share. It finds that as our library does. Says "fine" in the end.
  */
 #include "trace/ring.h"
 
@@ -141,7 +141,8 @@ static void first(void)
     allocate();
 }
 
-/* ---- words of every kind, whose lengths lie, in rings of anybody, changed while they are read ---- */
+/* ---- words of every kind, whose lengths lie, in rings of anybody, changed while they are read
+ * ---- */
 
 static _Atomic bool stop;
 

@@ -1,5 +1,6 @@
-/* Loads a plugin that the search order of the loader keeps from us, and lets it allocate: deep (bound
- * to its own libraries first), space (in a namespace of its own, with a libc of its own), or both. */
+/* Loads a plugin that the search order of the loader keeps from us, and lets it allocate: deep
+ * (bound to its own libraries first), space (in a namespace of its own, with a libc of its own), or
+ * both. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

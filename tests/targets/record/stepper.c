@@ -3,10 +3,10 @@
  *   cache   300 bytes more in steps 1 to 3        grew once
  *   hand_on 7000 bytes, freed in the step after   steady
  *   churn   50000 bytes, freed at once            in no step's end
- * After step 3 a snapshot "warm", after steps 6 and 9 marks "eval". In step 5 three threads keep 1000, 2000
- * and 3000 bytes, each under a label of its own and with a nested one. In step 8 a child is forked with
- * the label phase=forked: it keeps 4444 bytes, ends a step of its own, keeps 2222 bytes in the next, and
- * ends that as well.
+ * After step 3 a snapshot "warm", after steps 6 and 9 marks "eval". In step 5 three threads keep
+ * 1000, 2000 and 3000 bytes, each under a label of its own and with a nested one. In step 8 a child
+ * is forked with the label phase=forked: it keeps 4444 bytes, ends a step of its own, keeps 2222
+ * bytes in the next, and ends that as well.
  */
 #include "tidemark.h"
 

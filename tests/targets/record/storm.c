@@ -1,5 +1,5 @@
-/* storm N [raw] - executes itself N times, each time after a little work, so that a timer's signal is
- * often on its way; says "survived N". raw: by the system call itself.
+/* storm N [raw] - executes itself N times, each time after a little work, so that a timer's signal
+ * is often on its way; says "survived N". raw: by the system call itself.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* turmoil PLUGIN: all that an attach can get in the way of, at the same time: threads that allocate,
- * that load and unload a library, that start threads and that fork, until the input ends. Says how
- * often each was done; exit 1 if one of them went wrong. */
+/* turmoil PLUGIN: all that an attach can get in the way of, at the same time: threads that
+ * allocate, that load and unload a library, that start threads and that fork, until the input ends.
+ * Says how often each was done; exit 1 if one of them went wrong. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

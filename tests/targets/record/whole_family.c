@@ -1,8 +1,7 @@
-/* Calls each function of the malloc family (but pvalloc, which many allocators lack) COUNT times, for 64
- * bytes each, and keeps none of the blocks:
- *   whole_family COUNT [huge | wait]
- * With `huge`, COUNT allocations of half the address space fail as well, each followed by one of 10
- * bytes; with `wait` it says so and waits for a byte first.
+/* Calls each function of the malloc family (but pvalloc, which many allocators lack) COUNT times,
+ * for 64 bytes each, and keeps none of the blocks: whole_family COUNT [huge | wait] With `huge`,
+ * COUNT allocations of half the address space fail as well, each followed by one of 10 bytes; with
+ * `wait` it says so and waits for a byte first.
  */
 #include <malloc.h>
 #include <stdbool.h>

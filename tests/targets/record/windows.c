@@ -1,10 +1,10 @@
 /* windows - a loop for tests/cli/test_windows.py: windows STEPS [threads|fork|say]
  *
- * Before the first step: 4 blocks of WARM bytes by warm(). In each step: one of KEEP bytes by keep(), which stays,
- * and one of CHURN by churn(), which is freed. In step 15 two of the first four are freed. `threads`: a
- * second thread does the same in each step, but for what is freed in step 15. `fork`: a child, which tells
- * no steps, runs beside and allocates one block of CHILD bytes for each step. `say`: no steps are told, but a window
- * from the tenth to the twentieth.
+ * Before the first step: 4 blocks of WARM bytes by warm(). In each step: one of KEEP bytes by
+ * keep(), which stays, and one of CHURN by churn(), which is freed. In step 15 two of the first
+ * four are freed. `threads`: a second thread does the same in each step, but for what is freed in
+ * step 15. `fork`: a child, which tells no steps, runs beside and allocates one block of CHILD
+ * bytes for each step. `say`: no steps are told, but a window from the tenth to the twentieth.
  */
 #include "tidemark.h"
 
