@@ -143,6 +143,18 @@ test('a sampled recording counts in thousandths of blocks and says that it is sa
     await shut();
 });
 
+test('no total of a sampled recording is above its peak, which is less than the largest of its estimates', async () => {
+    const run = recording({ sampled: true });
+    const peak = Math.round(run.meta.peak_heap.bytes * 0.9);
+    run.meta.peak_heap.bytes = peak;
+    run.sections.META = Buffer.from(JSON.stringify(run.meta));
+    const { tab, close: shut } = await open(write([run]));
+    const totals = await tab.evaluate(() => tidemark.totals);
+    assert.equal(totals.peak, peak);
+    assert.ok(totals.end <= peak);
+    await shut();
+});
+
 test('what died with its process is kept, and no longer live', async () => {
     const run = recording({ blocks: 0, stacks: 3, parts: 4, heap: true });
     const cells = 4;

@@ -125,18 +125,25 @@ export class Sums {
             for (const cause of this.waitCells) t.waits += cause[b];
             for (const cause of this.queueCells) t.queued += cause[b];
         }
+        const most = this.bound();
         const edge = this.highest(liveAt, from, to);
         const mapped = this.highest(mappedAt, from, to);
         return {
             ...t,
             temporary: t.allocated - t.kept,
-            end: liveAt[to] ?? 0,
-            peak: liveAt[edge] ?? 0,
+            end: Math.min(liveAt[to] ?? 0, most),
+            peak: Math.min(liveAt[edge] ?? 0, most),
             peakEdge: edge,
             peakTime: model.timeOf(edge),
             mapped: mappedAt[mapped] ?? 0,
             mappedTime: model.timeOf(mapped),
         };
+    }
+
+    /** Of many noisy sums the largest is too large: no level of a sampled recording is above its peak. */
+    bound() {
+        const { sampled, peak_heap: peak } = this.model.meta;
+        return sampled && peak ? peak.bytes : Infinity;
     }
 
     keptFrom(birth, to) {
