@@ -218,7 +218,7 @@ kept = [bytearray(20 + i % 50) for i in range(200_000)]
 many = [reserve(256) for _ in range(400)]
 time.sleep(0.15)
 more = reserve(100 << 10)
-time.sleep(0.6)
+time.sleep(3)
 """
 
 

@@ -191,7 +191,7 @@ def refused(program, code, words, **env):
 
 
 def test_what_cannot_be(program, tmp_path):
-    refused(program, "'t.tide'", "$TIDEMARK is '/nowhere', which is no program", TIDEMARK="/nowhere")
+    refused(program, "'t.tide'", "$TIDEMARK is '/nowhere', which is not a program", TIDEMARK="/nowhere")
     refused(program, "'/nowhere/t.tide'", "/nowhere/t.tide")
     refused(program, "'t.tide', sample='3'", "is too small")
     refused(program, "'t.tide', nonsense=True", "nonsense")

@@ -208,7 +208,8 @@ def test_another_user_than_root_can_serve_what_it_may_read(tidemark, trace, tmp_
     assert done.returncode == 1 and done.stderr == f"tidemark: cannot open '{own}': Permission denied\n"
     os.chown(own, 65534, 65534)
     with serving(tidemark, own, **user) as one:
-        assert one.ask("data").status == 200
+        answer = one.ask("data")
+        assert answer.status == 200, answer.read()
 
 
 def test_what_cannot_be_served_is_said_in_one_sentence(run, trace, tmp_path):
