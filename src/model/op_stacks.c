@@ -55,6 +55,7 @@ void op_stacks_free(struct op_stacks *s)
 {
     intmap_free(&s->texts);
     intmap_free(&s->classes);
+    intmap_free(&s->commons);
     free(s->known);
     free(s->plain);
     free(s->meanings);
@@ -325,23 +326,98 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
     out->tensor = is_of_tensor(s->frames, out);
 }
 
+/* ---- what many stacks have in common ---- */
+
+/* Does its innermost frame say nothing, whatever called it? */
+static bool ends_plainly(struct op_stacks *s, uint64_t stack)
+{
+    uint32_t frame = s->frames->stacks[stack].frame;
+
+    if (frame > s->frames->frame_count)
+        return true;
+    if (s->plain[frame] == PLAIN_UNSEEN)
+        names_of(s, frame);
+    return s->plain[frame] == PLAIN_NATIVE;
+}
+
+/* As `describe`: by what is known of who called native code that says nothing. */
+static void derive(struct op_stacks *s, uint64_t stack, struct op_stack *out)
+{
+    const struct frames *f = s->frames;
+    uint64_t from = stack;
+
+    while (from && !f->imported && !f->of_device && ends_plainly(s, from))
+        from = f->stacks[from].parent;
+    if (from == stack) {
+        describe(s, stack, out);
+    } else {
+        *out = *op_stacks_common(s, from);
+        out->native = true;
+        out->sited = false;
+    }
+    out->outside = frames_is_outside(f, stack);
+    out->frames = f;
+    out->stack = stack;
+}
+
+static uint64_t hash_of(const struct op_stack *o)
+{
+    return hash_bytes(HASH_START, (const char *)o, sizeof(*o));
+}
+
+/* Of those that say the same, one; a million stacks are of few kinds. */
+static struct op_stack *keep_common(struct op_stacks *s, const struct op_stack *like)
+{
+    uint64_t hash = hash_of(like), at;
+
+    for (; intmap_get(&s->commons, hash, &at); hash++)
+        if (memcmp((const void *)(uintptr_t)at, like, sizeof(*like)) == 0)
+            return (struct op_stack *)(uintptr_t)at;
+    at = (uintptr_t)memcpy(arena_alloc(s->arena, sizeof(*like)), like, sizeof(*like));
+    intmap_put(&s->commons, hash, at);
+    return (struct op_stack *)(uintptr_t)at;
+}
+
+const struct op_stack *op_stacks_common(struct op_stacks *s, uint64_t stack)
+{
+    struct op_stack one;
+
+    if (s->like)
+        return op_stacks_common(s->like, stack);
+    if (!s->known)
+        make_room(s);
+    stack = stack <= s->frames->stack_count ? stack : 0; /* of neither anything is known */
+    if (s->known[stack])
+        return s->known[stack];
+    memset(&one, 0, sizeof(one)); /* with what is between its fields, which is compared */
+    derive(s, stack, &one);
+    if (!one.tensor) {
+        one.stack = one.entered = 0;
+        memset(&one.site, 0, sizeof(one.site));
+        s->known[stack] = keep_common(s, &one);
+    } else {
+        s->known[stack] = arena_alloc(s->arena, sizeof(one));
+        *s->known[stack] = one;
+    }
+    return s->known[stack];
+}
+
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)
 {
-    struct op_stack **out;
+    const struct op_stack *common = op_stacks_common(s, stack);
+    struct op_stack *own;
 
     if (s->like)
         return op_stacks_get(s->like, stack);
-    if (!s->known)
-        make_room(s);
-    out = &s->known[stack <= s->frames->stack_count ? stack : 0]; /* of neither anything is known */
-    if (*out)
-        return *out;
-    *out = arena_alloc(s->arena, sizeof(**out));
-    describe(s, stack, *out);
-    (*out)->outside = frames_is_outside(s->frames, stack);
-    (*out)->frames = s->frames;
-    (*out)->stack = stack;
-    return *out;
+    if (common->stack == stack || stack > s->frames->stack_count)
+        return common;
+    own = arena_alloc(s->arena, sizeof(*own));
+    describe(s, stack, own);
+    own->outside = common->outside;
+    own->frames = s->frames;
+    own->stack = stack;
+    s->known[stack] = own;
+    return own;
 }
 
 const struct table_frame *op_stack_site(const struct op_stack *o)
