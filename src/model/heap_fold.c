@@ -49,18 +49,17 @@ static struct heap_amount amount_of(const struct heap_count *c, const struct hea
     return (struct heap_amount){c->bytes, c->milliblocks, s->variance, s->of_blocks};
 }
 
-static const struct heap_stack_spread exact;
+static const struct heap_stack_spread exact; /* of most stacks of an exact recording */
 
 static const struct heap_stack_spread *spread_of(const struct heap *h, const struct heap_stack *s)
 {
-    const struct heap_pass *p = h->pass;
     size_t at = (size_t)(s - h->stacks);
-    uint32_t place = at < p->spread_places_room ? p->spread_places[at] : 0;
+    uint32_t place = at < h->pass->spread_places_room ? h->pass->spread_places[at] : 0;
 
-    return place ? &p->spreads[place - 1] : &exact;
+    return place ? &h->pass->spreads[place - 1] : &exact;
 }
 
-/* To add to. In an exact recording few stacks have one: those of mappings. */
+/* To add to. */
 static struct heap_stack_spread *make_spread(struct heap *h, const struct heap_stack *s)
 {
     struct heap_pass *p = h->pass;
@@ -95,7 +94,6 @@ static void add_unreached(struct heap *h, const struct heap_stack *s,
 
 struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s)
 {
-    static const struct heap_spread none;
     const struct heap_stack_spread *spread = spread_of(h, s);
     const struct heap_count unreached = heap_stack_unreached(h, s);
 
@@ -106,7 +104,7 @@ struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_sta
                  .live = amount_of(&s->sums.live, &spread->live)},
         .python = amount_of(&s->python, &spread->python),
         .at = amount_of(&s->at, &spread->at),
-        .unreached = amount_of(&unreached, &none),
+        .unreached = amount_of(&unreached, &exact.at),
         .at_mapped = spread->at_mapped,
         .at_shared = spread->at_shared,
         .least = s->least,
