@@ -332,11 +332,12 @@ void heap_free(struct heap *h)
     intmap_free(&s->ends);
     intmap_free(&s->sampled_places);
     free(s->stack_places);
+    free(s->spread_places);
+    free(s->spreads);
     free(s->sampled);
     free(h->thread_sums);
     free(h->stacks);
     free(h->unreached);
-    free(h->spreads);
     free(h->grid->steps);
     memset(h, 0, sizeof(*h));
 }

@@ -57,7 +57,7 @@ struct heap_process {
 };
 
 /* Over all processes. There may be a million: what only samples and mappings have is beside them
- * (heap.spreads), and heap_stack_sum puts it together.
+ * (spreads in heap_pass.h), and heap_stack_sum puts it together.
  */
 struct heap_stack {
     uint32_t number;    /* 0: blocks whose stack is not known */
@@ -115,7 +115,6 @@ struct heap {
     size_t stack_count;
     struct heap_count *unreached; /* by place in stacks: what nothing pointed to at the last look;
                                    * NULL: nothing is known to be so */
-    struct heap_stack_spread *spreads; /* by place in stacks; NULL: all of it is exact, and heap */
     struct heap_size sizes[HEAP_SIZE_CLASSES];
     struct heap_sums sums; /* of all processes */
     uint64_t lived[HEAP_LIVED_CLASSES];

@@ -49,18 +49,29 @@ static struct heap_amount amount_of(const struct heap_count *c, const struct hea
     return (struct heap_amount){c->bytes, c->milliblocks, s->variance, s->of_blocks};
 }
 
+static const struct heap_stack_spread exact; /* of most stacks of an exact recording */
+
 static const struct heap_stack_spread *spread_of(const struct heap *h, const struct heap_stack *s)
 {
-    static const struct heap_stack_spread exact;
+    size_t at = (size_t)(s - h->stacks);
+    uint32_t place = at < h->pass->spread_places_room ? h->pass->spread_places[at] : 0;
 
-    return h->spreads ? &h->spreads[s - h->stacks] : &exact;
+    return place ? &h->pass->spreads[place - 1] : &exact;
 }
 
-/* To add to. There is one for each stack from here on. */
+/* To add to. */
 static struct heap_stack_spread *make_spread(struct heap *h, const struct heap_stack *s)
 {
-    memory_fit_zeroed(h->spreads, h->pass->spread_room, h->pass->stack_room);
-    return &h->spreads[s - h->stacks];
+    struct heap_pass *p = h->pass;
+    uint32_t *place;
+
+    memory_fit_zeroed(p->spread_places, p->spread_places_room, p->stack_room);
+    place = &p->spread_places[s - h->stacks];
+    if (!*place) {
+        memory_extend(p->spreads, p->spread_room, p->spread_count, p->spread_count + 1);
+        *place = (uint32_t)++p->spread_count;
+    }
+    return &p->spreads[*place - 1];
 }
 
 struct heap_count heap_stack_unreached(const struct heap *h, const struct heap_stack *s)
@@ -83,7 +94,6 @@ static void add_unreached(struct heap *h, const struct heap_stack *s,
 
 struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s)
 {
-    static const struct heap_spread none;
     const struct heap_stack_spread *spread = spread_of(h, s);
     const struct heap_count unreached = heap_stack_unreached(h, s);
 
@@ -94,7 +104,7 @@ struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_sta
                  .live = amount_of(&s->sums.live, &spread->live)},
         .python = amount_of(&s->python, &spread->python),
         .at = amount_of(&s->at, &spread->at),
-        .unreached = amount_of(&unreached, &none),
+        .unreached = amount_of(&unreached, &exact.at),
         .at_mapped = spread->at_mapped,
         .at_shared = spread->at_shared,
         .least = s->least,
@@ -114,7 +124,7 @@ struct heap_amount heap_stack_at(const struct heap *h, const struct heap_stack *
 void heap_stack_at_set(struct heap *h, struct heap_stack *s, const struct heap_amount *at)
 {
     s->at = (struct heap_count){at->bytes, at->milliblocks};
-    if (h->spreads || at->variance > 0 || at->of_blocks > 0)
+    if (spread_of(h, s) != &exact || at->variance > 0 || at->of_blocks > 0)
         make_spread(h, s)->at = (struct heap_spread){at->variance, at->of_blocks};
 }
 
@@ -128,8 +138,6 @@ static struct heap_stack *stack_of(struct heap *h, uint64_t number)
     memset(&h->stacks[h->stack_count], 0, sizeof(*h->stacks));
     h->stacks[h->stack_count].number = (uint32_t)number;
     *place = (uint32_t)++h->stack_count;
-    if (h->spreads)
-        make_spread(h, &h->stacks[*place - 1]);
     return &h->stacks[*place - 1];
 }
 
@@ -367,9 +375,9 @@ static void forget_at(struct heap *h)
 {
     for (size_t i = 0; i < h->stack_count; i++)
         h->stacks[i].at = (struct heap_count){0};
-    for (size_t i = 0; i < h->pass->spread_room; i++) {
-        h->spreads[i].at = (struct heap_spread){0};
-        h->spreads[i].at_mapped = h->spreads[i].at_shared = 0;
+    for (size_t i = 0; i < h->pass->spread_count; i++) {
+        h->pass->spreads[i].at = (struct heap_spread){0};
+        h->pass->spreads[i].at_mapped = h->pass->spreads[i].at_shared = 0;
     }
     memset(h->at_memory, 0, sizeof(h->at_memory));
     for (int i = 0; i < HEAP_SIZE_CLASSES; i++)

@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of ten stacks nine allocate once what they hold, and there may be a million of them. */
 struct heap_held {
     uint32_t process, next; /* 1 + places: in heap.processes, and of the stack's next hold */
+    uint32_t wide;          /* the same of what came later, in wides; 0: this one block is all */
+    uint64_t from_ns, bytes;
+};
+
+struct heap_wide {
     struct heap_curve curve;
     struct heap_births births;
 };
@@ -64,29 +70,72 @@ static struct heap_held *held_for(struct heap_growth *g, const struct heap_chang
     return h;
 }
 
+/* There may be more than one block from here on. */
+static struct heap_wide *widen(struct heap_growth *g, struct heap_held *h,
+                               const struct heap_span *span)
+{
+    struct heap_wide *w;
+
+    if (h->wide)
+        return &g->wides[h->wide - 1];
+    memory_extend(g->wides, g->wide_room, g->wide_count, g->wide_count + 1);
+    h->wide = (uint32_t)++g->wide_count;
+    w = &g->wides[h->wide - 1];
+    if (h->bytes) {
+        heap_curve_add(&w->curve, h->from_ns, h->bytes);
+        heap_births_add(&w->births, span, h->from_ns, h->bytes);
+    }
+    return w;
+}
+
+static void change_wide(struct heap_wide *w, const struct heap_span *span,
+                        const struct heap_change *c)
+{
+    uint64_t born_from, born_to;
+
+    if (c->freed) {
+        heap_curve_remove(&w->curve, c->time_ns, c->bytes);
+        heap_replay_born(c, &born_from, &born_to);
+        heap_births_remove(&w->births, span, born_from, born_to, c->bytes);
+        return;
+    }
+    heap_curve_add(&w->curve, c->time_ns, c->bytes);
+    if (c->revived)
+        heap_births_restore(&w->births, c->bytes);
+    else
+        heap_births_add(&w->births, span, c->time_ns, c->bytes);
+}
+
 static void change(void *context, const struct heap_change *c)
 {
     struct heap_growth *g = context;
     const struct heap_span *span = &g->spans[c->place - 1];
     struct heap_held *h;
-    uint64_t born_from, born_to;
 
     if (c->process->execed || (c->process->worked_ns && c->time_ns >= c->process->worked_ns))
         return;
     h = held_for(g, c);
     if (!h)
         return;
-    if (c->freed) {
-        heap_curve_remove(&h->curve, c->time_ns, c->bytes);
-        heap_replay_born(c, &born_from, &born_to);
-        heap_births_remove(&h->births, span, born_from, born_to, c->bytes);
-    } else {
-        heap_curve_add(&h->curve, c->time_ns, c->bytes);
-        if (c->revived)
-            heap_births_restore(&h->births, c->bytes);
-        else
-            heap_births_add(&h->births, span, c->time_ns, c->bytes);
+    if (h->wide || h->bytes || c->freed || c->revived || !c->bytes) {
+        change_wide(widen(g, h, span), span, c);
+        return;
     }
+    h->from_ns = c->time_ns;
+    h->bytes = c->bytes;
+}
+
+/* What it holds at a time; not exact to more than a step of its curve. */
+static uint64_t held_at(const struct heap_growth *g, const struct heap_held *h, uint64_t time_ns)
+{
+    if (h->wide)
+        return heap_curve_at(&g->wides[h->wide - 1].curve, time_ns);
+    return time_ns < h->from_ns ? 0 : h->bytes;
+}
+
+static uint64_t held_from(const struct heap_growth *g, const struct heap_held *h)
+{
+    return h->wide ? g->wides[h->wide - 1].curve.from_ns : h->from_ns;
 }
 
 /* Of a stack that nobody asks about, nothing is held. */
@@ -156,8 +205,8 @@ static void add_hold(const struct heap_growth *g, const struct heap_held *h, voi
     const struct heap_span *s = &g->spans[h->process - 1];
     struct heap_grown *out = context;
 
-    out->quarter += heap_curve_at(&h->curve, s->to_ns - (s->to_ns - s->from_ns) / 4);
-    g->sums[h->process - 1] += heap_curve_at(&h->curve, UINT64_MAX);
+    out->quarter += held_at(g, h, s->to_ns - (s->to_ns - s->from_ns) / 4);
+    g->sums[h->process - 1] += held_at(g, h, UINT64_MAX);
 }
 
 /* The process that holds most at the end. */
@@ -180,8 +229,8 @@ static void clear(const struct heap_growth *g, const struct heap_held *h, void *
     struct heap_grown *out = context;
 
     g->sums[h->process - 1] = 0;
-    if (h->process == out->place && h->curve.from_ns < out->from_ns)
-        out->from_ns = h->curve.from_ns;
+    if (h->process == out->place && held_from(g, h) < out->from_ns)
+        out->from_ns = held_from(g, h);
 }
 
 bool heap_growth_of(const struct heap_growth *g, const struct heap_row *row, struct heap_grown *out)
@@ -202,9 +251,8 @@ static void add_moment(const struct heap_growth *g, const struct heap_held *h, v
 {
     struct moment *m = context;
 
-    (void)g;
     if (h->process == m->place)
-        m->bytes += heap_curve_at(&h->curve, m->time_ns);
+        m->bytes += held_at(g, h, m->time_ns);
 }
 
 double heap_growth_at(const struct heap_growth *g, const struct heap_row *row,
@@ -234,10 +282,15 @@ struct ages {
 
 static void add_ages(struct ages *all, const struct heap_growth *g, const struct heap_held *h)
 {
+    const struct heap_span *span = &g->spans[h->process - 1];
+    struct heap_births alone = {0};
     size_t added;
 
+    if (!h->wide)
+        heap_births_add(&alone, span, h->from_ns, h->bytes);
     memory_fit(all->of, all->room, all->count + HEAP_BIRTHS_WINDOWS);
-    added = heap_births_ages(&h->births, &g->spans[h->process - 1], all->of + all->count);
+    added = heap_births_ages(h->wide ? &g->wides[h->wide - 1].births : &alone, span,
+                             all->of + all->count);
     for (size_t i = 0; i < added; i++)
         all->bytes += all->of[all->count++].bytes;
 }
@@ -283,6 +336,7 @@ void heap_growth_free(struct heap_growth *g)
     intmap_free(&g->places);
     heap_phases_free(&g->phases);
     free(g->holds);
+    free(g->wides);
     free_infos(g);
     free(g->follows);
     free(g->firsts);

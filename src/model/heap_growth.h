@@ -19,6 +19,8 @@ struct heap_growth {
     bool *follows;           /* by place in heap.stacks; those that hold something in the end */
     struct heap_held *holds; /* what one process holds of one stack */
     size_t count, room;
+    struct heap_wide *wides; /* of those of more than one block: what came later */
+    size_t wide_count, wide_room;
     struct intmap places;
     uint32_t **infos; /* by process and info: 1 + its hold, UINT32_MAX none, 0 not known yet */
     struct heap_span *spans; /* by place in heap.processes */

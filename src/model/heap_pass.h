@@ -142,8 +142,12 @@ struct heap_pass {
     bool at_known;
     bool bounded; /* what lives at a time is no more than the peak */
     struct heap_amount at_sum;
-    uint32_t *stack_places; /* by number, up to frames->stack_count: 1 + place in heap.stacks */
-    size_t stack_room, spread_room, unreached_room;
+    uint32_t *stack_places;  /* by number, up to frames->stack_count: 1 + place in heap.stacks */
+    uint32_t *spread_places; /* by place in heap.stacks: 1 + that of its spread; 0: all of it is
+                              * exact, and heap */
+    struct heap_stack_spread *spreads;
+    size_t spread_count, spread_room, spread_places_room;
+    size_t stack_room, unreached_room;
     struct heap_together together;
     struct born_known born; /* of contexts, where some blocks alone are asked about */
     struct heap_cut *cuts;  /* moments that the events are read again for */

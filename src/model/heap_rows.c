@@ -60,6 +60,17 @@ static int compare(const void *left, const void *right)
     return l->stack < r->stack ? -1 : l->stack > r->stack;
 }
 
+/* Of those that stay, in the arena: there may be a million of them at first. */
+static void keep(struct heap_rows *r, const struct heap *h)
+{
+    struct heap_row *all = r->rows;
+
+    r->rows = arena_alloc(h->arena, (r->count + 1) * sizeof(*r->rows));
+    if (r->count)
+        memcpy(r->rows, all, r->count * sizeof(*r->rows));
+    free(all);
+}
+
 static void sort_and_limit(struct heap_rows *r, const struct heap *h, uint64_t standard)
 {
     uint64_t most = h->options.rows ? h->options.rows : standard;
@@ -74,11 +85,7 @@ static void sort_and_limit(struct heap_rows *r, const struct heap *h, uint64_t s
     }
     if (most < r->count)
         r->count = (size_t)most;
-}
-
-static struct heap_row *rows_for(struct heap *h)
-{
-    return arena_alloc(h->arena, (h->stack_count + 1) * sizeof(struct heap_row));
+    keep(r, h);
 }
 
 /* The row of a key, which is new on first sight. */
@@ -90,6 +97,7 @@ static struct heap_row *row_of(struct heap_rows *r, struct intmap *places, uint6
     if (intmap_get(places, key, &place))
         return &r->rows[place];
     intmap_put(places, key, r->count);
+    memory_extend(r->rows, r->room, r->count, r->count + 1);
     r->rows[r->count].stack = stack;
     return &r->rows[r->count++];
 }
@@ -100,7 +108,7 @@ void heap_rows_ranked(struct heap_rows *r, struct heap *h, heap_weight *weight, 
     uint64_t *keys = frames_stack_keys(h->frames, frames_key);
     struct intmap places = {0};
 
-    *r = (struct heap_rows){.rows = rows_for(h)};
+    *r = (struct heap_rows){0};
     for (size_t i = 0; i < h->stack_count; i++) {
         struct heap_stack *s = &h->stacks[i];
         struct heap_stack_sum sum = heap_stack_sum(h, s);
@@ -133,7 +141,7 @@ static void find_sites(struct heap_rows *r, struct heap *h, heap_weight *weight,
 {
     struct intmap places = {0};
 
-    *r = (struct heap_rows){.rows = rows_for(h)};
+    *r = (struct heap_rows){0};
     for (size_t i = 0; i < h->stack_count; i++) {
         const struct heap_stack *s = &h->stacks[i];
         struct heap_stack_sum sum = heap_stack_sum(h, s);

@@ -22,6 +22,7 @@ struct heap_row {
 struct heap_rows {
     struct heap_row *rows;
     size_t count; /* without the rest */
+    size_t room;  /* while they are found */
     struct heap_row rest;
     uint64_t left; /* rows in the rest; 0: there is none */
 };

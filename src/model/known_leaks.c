@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define NAME_MOST 1024
+#define LOADERS_LISTS "the loader: its lists of objects"
+#define EXCEPTIONS "C++: the reserve for exceptions"
 
 /* Where in a stack a rule's frame is looked for. */
 enum where {
@@ -131,53 +133,137 @@ static bool is_loader(const struct table_frame *f)
     return begins(base, "ld-linux") || begins(base, "ld-2") || begins(base, "ld-musl");
 }
 
+/* ---- of millions of stacks: what a frame says of them is found out once, and handed on ---- */
+
+#define NO_RULE UINT8_MAX
+_Static_assert(COUNT(rules) < NO_RULE, "places of rules fit into a byte");
+
+enum {
+    ALL_LIBRARY = 1,      /* of a frame: all of its names are in libraries, so its caller counts, */
+    PYTHON_FRAME = 2,     /* or it is a line of Python, so that its caller does not */
+    ALL_CPP = 4,          /* all of its names are in the library of C++ */
+    IN_CPP = 8,           /* the innermost one is, */
+    IN_LOADER = 16,       /* or is in the loader, */
+    IN_RESERVE = 32,      /* or is of the reserve for exceptions */
+    CALLED_BY_LOADER = 64 /* what comes after names in the library of C++ is in the loader */
+};
+
+struct known_look {                    /* of a frame, or of a stack that ends in it */
+    uint8_t anywhere, library, python; /* the first rule that fits, by where it looks; NO_RULE */
+    uint8_t found;
+};
+
+static const struct known_look nobody = {NO_RULE, NO_RULE, NO_RULE, 0};
+
+static uint8_t first_rule(enum where where, const char *text)
+{
+    for (int i = 0; i < COUNT(rules); i++)
+        if (rules[i].where == where && suppress_matches(rules[i].pattern, text))
+            return (uint8_t)i;
+    return NO_RULE;
+}
+
+static uint8_t least(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_cpp(const struct table_frame *f)
+{
+    return begins(base_of(f->module), "libstdc++") || begins(base_of(f->module), "libc++");
+}
+
 /* The library of C++ keeps memory for exceptions that are thrown when there is none; it asks for it
  * while the loader initializes it, by a function that has no name.
  */
-static const char *known_start(const struct table_stack *s)
+static unsigned int look_at_start(const struct table_frame *names, size_t count)
 {
-    int i = 0;
+    unsigned int found = ALL_CPP;
+    size_t i = 0;
 
-    if (is_loader(&s->frames[0]))
-        return "the loader: its lists of objects";
-    while (i < s->count && (begins(base_of(s->frames[i].module), "libstdc++") ||
-                            begins(base_of(s->frames[i].module), "libc++")))
+    found |= is_loader(&names[0]) ? IN_LOADER : 0;
+    found |= is_cpp(&names[0]) ? IN_CPP : 0;
+    found |= has(names[0].function, "eh_alloc") || has(names[0].file, "eh_alloc") ? IN_RESERVE : 0;
+    while (i < count && is_cpp(&names[i]))
         i++;
-    if (i > 0 && i < s->count && is_loader(&s->frames[i]))
-        return "C++: the reserve for exceptions";
-    return has(s->frames[0].function, "eh_alloc") || has(s->frames[0].file, "eh_alloc")
-             ? "C++: the reserve for exceptions"
-             : NULL;
+    if (i < count)
+        found = (found & ~(unsigned int)ALL_CPP) | (is_loader(&names[i]) ? CALLED_BY_LOADER : 0);
+    return found;
 }
 
-static bool matches(const struct rule *r, const struct table_stack *s)
+static struct known_look look_at(const struct table_frame *names, size_t n)
 {
-    for (int i = 0; i < s->count; i++) {
-        const struct table_frame *f = &s->frames[i];
+    struct known_look out = {NO_RULE, NO_RULE, NO_RULE, 0};
+    unsigned int found = ALL_LIBRARY | look_at_start(names, n);
 
-        if (r->where == PYTHON_FILE) {
-            if (f->flags & TABLE_FRAME_PYTHON)
-                return suppress_matches(r->pattern, f->file);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_library(&names[i]))
+            found &= ~(unsigned int)ALL_LIBRARY;
+        out.anywhere = least(out.anywhere, first_rule(ANYWHERE, names[i].function));
+        if (found & ALL_LIBRARY)
+            out.library = least(out.library, first_rule(IN_LIBRARY, names[i].function));
+        if (!(names[i].flags & TABLE_FRAME_PYTHON) || found & PYTHON_FRAME)
             continue;
-        }
-        if (r->where == IN_LIBRARY && !is_library(f))
-            return false;
-        if (suppress_matches(r->pattern, f->function))
-            return true;
+        found |= PYTHON_FRAME;
+        out.python = first_rule(PYTHON_FILE, names[i].file);
     }
-    return false;
+    out.found = (uint8_t)found;
+    return out;
+}
+
+/* Of a stack that ends in such a frame, by what is known of its caller's. */
+static struct known_look add_caller(struct known_look frame, struct known_look caller)
+{
+    struct known_look out = frame;
+
+    out.anywhere = least(frame.anywhere, caller.anywhere);
+    if (frame.found & ALL_LIBRARY)
+        out.library = least(frame.library, caller.library);
+    if (!(frame.found & PYTHON_FRAME))
+        out.python = caller.python;
+    if (frame.found & ALL_CPP)
+        out.found |= caller.found & CALLED_BY_LOADER;
+    return out;
+}
+
+static const char *known_by(const struct known_look *l)
+{
+    uint8_t rule = least(least(l->anywhere, l->library), l->python);
+
+    if (l->found & IN_LOADER)
+        return LOADERS_LISTS;
+    if ((l->found & IN_CPP && l->found & CALLED_BY_LOADER) || l->found & IN_RESERVE)
+        return EXCEPTIONS;
+    return rule == NO_RULE ? NULL : rules[rule].what;
 }
 
 const char *known_leak(const struct table_stack *stack)
 {
-    const char *start = stack && stack->count ? known_start(stack) : NULL;
+    struct known_look look = nobody;
 
-    if (start || !stack || !stack->count)
-        return start;
-    for (int i = 0; i < COUNT(rules); i++)
-        if (rules[i].what && matches(&rules[i], stack))
-            return rules[i].what;
-    return NULL;
+    for (int i = stack ? stack->count : 0; i > 0; i--)
+        look = add_caller(look_at(&stack->frames[i - 1], 1), look);
+    return known_by(&look);
+}
+
+/* By stack. A parent comes before its children; stack 0 is nobody. */
+static struct known_look *look_at_stacks(const struct frames *f)
+{
+    struct known_look *stacks = memory_zeroed((f->stack_count + 1) * sizeof(*stacks));
+    struct known_look *frames = memory_zeroed((f->frame_count + 1) * sizeof(*frames));
+    struct table_frame names[FRAMES_INLINED_MOST];
+
+    for (size_t i = 0; i <= f->frame_count; i++)
+        frames[i] = look_at(names, frames_expand(f, i, names, FRAMES_INLINED_MOST));
+    stacks[0] = nobody;
+    for (size_t i = 1; i <= f->stack_count; i++) {
+        const struct frames_stack *s = &f->stacks[i];
+
+        stacks[i] = add_caller(frames[s->frame <= f->frame_count ? s->frame : 0],
+                               s->cut ? nobody : stacks[s->parent]);
+    }
+    free(frames);
+    return stacks;
 }
 
 static void leave_out(struct known_leaks *k, const char *what, struct heap *h,
@@ -198,101 +284,20 @@ static void leave_out(struct known_leaks *k, const char *what, struct heap *h,
     heap_stack_at_set(h, stack, &(struct heap_amount){0});
 }
 
-/* ---- which stacks are worth a look: what frames say of them is asked once for each frame ---- */
-
-enum {
-    ANY_RULE = 1,      /* a rule for frames anywhere fits, */
-    LIBRARY_RULE = 2,  /* or one for those in libraries; */
-    PYTHON_RULE = 4,   /* one for the first file of Python; */
-    START = 8,         /* known_start may say something of who is called last */
-    ALL_LIBRARY = 16,  /* of a frame: what called it counts as well, */
-    PYTHON_FRAME = 32, /* or does not, for files */
-    ALL_RULES = ANY_RULE | LIBRARY_RULE | PYTHON_RULE
-};
-
-static bool fits(enum where where, const char *text)
-{
-    for (int i = 0; i < COUNT(rules); i++)
-        if (rules[i].where == where && suppress_matches(rules[i].pattern, text))
-            return true;
-    return false;
-}
-
-static bool may_start(const struct table_frame *f)
-{
-    return is_loader(f) || begins(base_of(f->module), "libstdc++") ||
-           begins(base_of(f->module), "libc++") || has(f->function, "eh_alloc") ||
-           has(f->file, "eh_alloc");
-}
-
-static unsigned char look_at_frame(const struct frames *f, uint64_t frame)
-{
-    struct table_frame names[FRAMES_INLINED_MOST];
-    size_t n = frames_expand(f, frame, names, FRAMES_INLINED_MOST);
-    int found = ALL_LIBRARY;
-
-    if (!n || n == FRAMES_INLINED_MOST)
-        return ALL_RULES | START | ALL_LIBRARY;
-    found |= may_start(&names[0]) ? START : 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!is_library(&names[i]))
-            found &= ~ALL_LIBRARY;
-        found |= fits(ANYWHERE, names[i].function) ? ANY_RULE : 0;
-        found |= fits(IN_LIBRARY, names[i].function) ? LIBRARY_RULE : 0;
-        if (!(names[i].flags & TABLE_FRAME_PYTHON) || found & PYTHON_FRAME)
-            continue;
-        found |= PYTHON_FRAME | (fits(PYTHON_FILE, names[i].file) ? PYTHON_RULE : 0);
-    }
-    return (unsigned char)found;
-}
-
-/* Of a stack that ends in such a frame, by what is known of its caller's. */
-static unsigned char add_caller(unsigned char frame, unsigned char caller)
-{
-    int found = frame & (ALL_RULES | START);
-
-    found |= caller & ANY_RULE;
-    found |= frame & ALL_LIBRARY ? caller & LIBRARY_RULE : 0;
-    found |= frame & PYTHON_FRAME ? 0 : caller & PYTHON_RULE;
-    return (unsigned char)found;
-}
-
-/* By stack: 0 where it can be no known leak. A parent comes before its children. */
-static unsigned char *look_at_stacks(const struct frames *f)
-{
-    unsigned char *stacks = memory_zeroed(f->stack_count + 1);
-    unsigned char *frames = memory_zeroed(f->frame_count + 1);
-
-    for (size_t i = 0; i <= f->frame_count; i++)
-        frames[i] = look_at_frame(f, i);
-    for (size_t i = 1; i <= f->stack_count; i++) {
-        uint64_t frame = f->stacks[i].frame;
-
-        stacks[i] = add_caller(frames[frame <= f->frame_count ? frame : 0],
-                               stacks[f->stacks[i].parent]);
-    }
-    free(frames);
-    return stacks;
-}
-
 void known_leaks_apply(struct known_leaks *k, struct heap *h)
 {
-    unsigned char *may = look_at_stacks(h->frames);
-    struct arena scratch = {0};
+    struct known_look *looks = look_at_stacks(h->frames);
 
     for (size_t i = 0; i < h->stack_count; i++) {
         struct heap_stack *stack = &h->stacks[i];
         const char *what = NULL;
 
-        if (stack->at.bytes && stack->number <= h->frames->stack_count && may[stack->number])
-            what = known_leak(frames_stack(h->frames, &scratch, stack->number));
+        if (stack->at.bytes && stack->number <= h->frames->stack_count)
+            what = known_by(&looks[stack->number]);
         if (what)
             leave_out(k, what, h, stack);
-        if (i % 4096 == 4095) /* not all stacks at once */
-            arena_free(&scratch);
     }
-    arena_free(&scratch);
-    free(may);
+    free(looks);
     if (k->count)
         heap_at_forget(h);
 }

@@ -1,9 +1,9 @@
 /* op_stacks - see op_stacks.h. */
 #include "model/op_stacks.h"
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/op_kept.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,6 +55,7 @@ void op_stacks_free(struct op_stacks *s)
 {
     intmap_free(&s->texts);
     intmap_free(&s->classes);
+    intmap_free(&s->commons);
     free(s->known);
     free(s->plain);
     free(s->meanings);
@@ -98,36 +99,6 @@ static const struct op_names *names_of(struct op_stacks *s, uint32_t frame)
     return &s->found[s->meanings[frame] - 1];
 }
 
-/* ---- texts ---- */
-
-static const char *keep(struct op_stacks *s, const char *text, size_t length)
-{
-    uint64_t hash = hash_bytes(HASH_START, text, length), at;
-
-    for (; intmap_get(&s->texts, hash, &at); hash++) {
-        const char *known = (const char *)(uintptr_t)at;
-
-        if (!strncmp(known, text, length) && !known[length])
-            return known;
-    }
-    at = (uintptr_t)arena_strndup(s->arena, text, length);
-    intmap_put(&s->texts, hash, at);
-    return (const char *)(uintptr_t)at;
-}
-
-static struct op_class *class_of(struct op_stacks *s, const char *name, size_t length)
-{
-    const char *text = keep(s, name, length);
-    struct op_class *made;
-    uint64_t at;
-
-    if (intmap_get(&s->classes, (uintptr_t)text, &at))
-        return (struct op_class *)(uintptr_t)at;
-    made = arena_alloc(s->arena, sizeof(*made));
-    intmap_put(&s->classes, (uintptr_t)text, (uintptr_t)made);
-    return made;
-}
-
 /* ---- stacks ---- */
 
 struct describing {
@@ -163,12 +134,12 @@ static void add_class(struct describing *d, const char *function)
     if (!end || *begin == '<') /* "f.<locals>.g" is no method */
         return;
     add_module(d, begin, (size_t)(end - begin));
-    class_of(d->stacks, begin, (size_t)(end - begin))->module = true;
+    op_kept_class(d->stacks, begin, (size_t)(end - begin))->module = true;
 }
 
 static void add_maker(struct describing *d, const struct op_found *found)
 {
-    struct op_class *c = class_of(d->stacks, found->name, found->length);
+    struct op_class *c = op_kept_class(d->stacks, found->name, found->length);
 
     d->out->maker = c;
     if (d->maker_count < MAKERS_MOST)
@@ -203,7 +174,7 @@ static void set_compiled(struct describing *d, const struct op_name *n)
 
     name = arena_printf(d->stacks->arena, "inductor %.*s%s%s:%" PRIu64, (int)length,
                         kernel ? kernel : "", kernel ? " " : "", text_base(file), n->line);
-    d->out->op = d->out->called = keep(d->stacks, name, strlen(name));
+    d->out->op = d->out->called = op_kept_text(d->stacks, name, strlen(name));
 }
 
 static void set_op(struct describing *d, const struct op_name *n)
@@ -212,7 +183,7 @@ static void set_op(struct describing *d, const struct op_name *n)
         set_compiled(d, n);
         return;
     }
-    d->out->op = keep(d->stacks, n->found.name, n->found.length);
+    d->out->op = op_kept_text(d->stacks, n->found.name, n->found.length);
     if (d->outermost)
         d->out->called = d->out->op;
     d->outermost = false;
@@ -221,7 +192,7 @@ static void set_op(struct describing *d, const struct op_name *n)
 static void set_node(struct describing *d, const struct op_name *n)
 {
     if (n->found.length != 4 || strncmp(n->found.name, "Node", 4) != 0)
-        d->out->node = keep(d->stacks, n->found.name, n->found.length);
+        d->out->node = op_kept_text(d->stacks, n->found.name, n->found.length);
 }
 
 static void set_phase(struct describing *d, const struct op_name *n)
@@ -321,27 +292,82 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
     }
     settle_makers(&d);
     if (d.length)
-        out->modules = keep(s, d.modules, d.length);
+        out->modules = op_kept_text(s, d.modules, d.length);
     out->tensor = is_of_tensor(s->frames, out);
+}
+
+/* ---- what many stacks have in common ---- */
+
+/* Does its innermost frame say nothing, whatever called it? */
+static bool ends_plainly(struct op_stacks *s, uint64_t stack)
+{
+    uint32_t frame = s->frames->stacks[stack].frame;
+
+    if (frame > s->frames->frame_count)
+        return true;
+    if (s->plain[frame] == PLAIN_UNSEEN)
+        names_of(s, frame);
+    return s->plain[frame] == PLAIN_NATIVE;
+}
+
+/* As `describe`: by what is known of who called native code that says nothing. */
+static void derive(struct op_stacks *s, uint64_t stack, struct op_stack *out)
+{
+    const struct frames *f = s->frames;
+    uint64_t from = stack;
+
+    while (from && !f->imported && !f->of_device && ends_plainly(s, from))
+        from = f->stacks[from].parent;
+    if (from == stack) {
+        describe(s, stack, out);
+    } else {
+        *out = *op_stacks_common(s, from);
+        out->native = true;
+        out->sited = false;
+    }
+    out->outside = frames_is_outside(f, stack);
+    out->frames = f;
+    out->stack = stack;
+}
+
+const struct op_stack *op_stacks_common(struct op_stacks *s, uint64_t stack)
+{
+    struct op_stack one = {0};
+
+    if (s->like)
+        return op_stacks_common(s->like, stack);
+    if (!s->known)
+        make_room(s);
+    stack = stack <= s->frames->stack_count ? stack : 0; /* of neither anything is known */
+    if (s->known[stack])
+        return s->known[stack];
+    derive(s, stack, &one);
+    if (!one.tensor) {
+        one.stack = one.entered = 0;
+        s->known[stack] = op_kept_stack(s, &one);
+    } else {
+        s->known[stack] = arena_alloc(s->arena, sizeof(one));
+        *s->known[stack] = one;
+    }
+    return s->known[stack];
 }
 
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack)
 {
-    struct op_stack **out;
+    const struct op_stack *common = op_stacks_common(s, stack);
+    struct op_stack *own;
 
     if (s->like)
         return op_stacks_get(s->like, stack);
-    if (!s->known)
-        make_room(s);
-    out = &s->known[stack <= s->frames->stack_count ? stack : 0]; /* of neither anything is known */
-    if (*out)
-        return *out;
-    *out = arena_alloc(s->arena, sizeof(**out));
-    describe(s, stack, *out);
-    (*out)->outside = frames_is_outside(s->frames, stack);
-    (*out)->frames = s->frames;
-    (*out)->stack = stack;
-    return *out;
+    if (common->stack == stack || stack > s->frames->stack_count)
+        return common;
+    own = arena_alloc(s->arena, sizeof(*own));
+    describe(s, stack, own);
+    own->outside = common->outside;
+    own->frames = s->frames;
+    own->stack = stack;
+    s->known[stack] = own;
+    return own;
 }
 
 const struct table_frame *op_stack_site(const struct op_stack *o)

@@ -57,6 +57,7 @@ struct op_stacks { /* zeroed: empty */
     struct op_stack **known; /* by stack: its description; NULL: not asked for yet */
     struct intmap texts;     /* hash of a text -> the text */
     struct intmap classes;   /* text -> its class */
+    struct intmap commons;   /* hash of a description that many stacks share -> it */
     uint32_t *meanings;      /* by frame: 1 + its place in `found`; 0: not looked at */
     unsigned char *plain;    /* by frame: enum op_plain of op_stacks.c */
     struct op_names *found;
@@ -66,6 +67,10 @@ struct op_stacks { /* zeroed: empty */
 /* The frames must be all known. Descriptions are in the arena; equal texts are one. */
 void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a);
 const struct op_stack *op_stacks_get(struct op_stacks *s, uint64_t stack);
+/* The same; of a stack that makes no tensors, without what is its own: `stack`, `entered` and site.
+ * Millions of stacks make none.
+ */
+const struct op_stack *op_stacks_common(struct op_stacks *s, uint64_t stack);
 void op_stacks_free(struct op_stacks *s);
 /* Whose line it is. Looked for when it is first asked, as that takes long and most stacks make no
  * tensors. */

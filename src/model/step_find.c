@@ -321,7 +321,7 @@ static void keep_tensors(struct step_find *f, const struct frames *frames, struc
 
     op_stacks_start(&stacks, frames, a);
     for (size_t i = 0; i < f->count; i++) {
-        f->births[i].from = op_stacks_get(&stacks, f->births[i].stack);
+        f->births[i].from = op_stacks_common(&stacks, f->births[i].stack);
         f->births[i].line = line_of(f->births[i].from);
         if (f->births[i].from->tensor)
             f->births[kept++] = f->births[i];

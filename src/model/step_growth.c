@@ -97,20 +97,27 @@ static void pass_points(struct step_track *t, const struct step_points *p, uint6
     }
 }
 
+/* The first process of a stack, which mostly is the only one, is found by the stack. */
 static struct step_track *track_of(struct step_growth *g, const struct heap_change *c)
 {
     uint64_t key = (uint64_t)c->place << 32 | c->stack, at;
-    uint32_t place;
+    uint32_t place = heap_stack_place(g->heap, c->stack), first = place ? g->firsts[place - 1] : 0;
 
-    if (intmap_get(&g->places, key, &at))
+    if (first && g->tracks[first - 1].process == c->place)
+        return &g->tracks[first - 1];
+    if (first && intmap_get(&g->places, key, &at))
         return &g->tracks[at - 1];
-    place = heap_stack_place(g->heap, c->stack);
-    if (!place-- || g->count == TRACKS_MOST)
+    if (!place || g->count == TRACKS_MOST)
         return NULL;
     memory_fit(g->tracks, g->room, g->count + 1);
-    g->tracks[g->count++] = (struct step_track){.process = c->place, .next = g->firsts[place]};
-    g->firsts[place] = (uint32_t)g->count;
-    intmap_put(&g->places, key, g->count);
+    g->tracks[g->count++] = (struct step_track){.process = c->place};
+    if (!first) {
+        g->firsts[place - 1] = (uint32_t)g->count;
+    } else {
+        g->tracks[g->count - 1].next = g->tracks[first - 1].next;
+        g->tracks[first - 1].next = (uint32_t)g->count;
+        intmap_put(&g->places, key, g->count);
+    }
     return &g->tracks[g->count - 1];
 }
 

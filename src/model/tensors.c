@@ -46,10 +46,11 @@ static bool is_shadow(const struct heap_change *c)
 
 static void take_birth(struct tensors *t, const struct heap_change *c)
 {
-    const struct op_stack *from = op_stacks_get(t->stacks, c->stack);
+    const struct op_stack *from = op_stacks_common(t->stacks, c->stack);
 
     if (!from->tensor && !t->all && !(t->shadows && from->outside && is_shadow(c)))
         return;
+    from = op_stacks_get(t->stacks, c->stack);
     if (t->count >= TENSORS_MOST ||
         t->count >= ALLOWED_THINGS(t->heap->frames->names->file_bytes)) {
         t->left_out++;

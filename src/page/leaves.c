@@ -70,33 +70,49 @@ static void add(int64_t *to, uint64_t bytes)
     *to = (int64_t)((uint64_t)*to + bytes);
 }
 
+struct cells { /* of the coarse grid: those that something changes in */
+    int first, last;
+};
+
+static void widen(struct cells *c, int cell)
+{
+    c->first = cell < c->first ? cell : c->first;
+    c->last = cell > c->last ? cell : c->last;
+}
+
 /* What an entry changes: when it is born, and when it dies. */
 static void add_change(const struct heap_entry *e, const struct leaves_cells *cells,
-                       int64_t *change)
+                       int64_t *change, struct cells *changed)
 {
-    int death = (int)HEAP_ENTRY_DEATH(e->death);
+    int death = (int)HEAP_ENTRY_DEATH(e->death), born = cells->of[e->birth];
 
-    add(&change[cells->of[e->birth]], (uint64_t)e->bytes);
-    add(&change[death < cells->count ? cells->of[death] : cells->edges], 0 - (uint64_t)e->bytes);
+    death = death < cells->count ? cells->of[death] : cells->edges;
+    add(&change[born], (uint64_t)e->bytes);
+    add(&change[death], 0 - (uint64_t)e->bytes);
+    widen(changed, born);
+    widen(changed, death);
 }
 
 /* The most that each leaf has at an edge: of its own entries, in their order. */
 static void add_most(const struct entries *e, const struct leaves_cells *cells, double *of)
 {
     int64_t *change = memory_zeroed(((size_t)cells->edges + 2) * sizeof(*change));
+    const struct cells none = {cells->edges, 0};
+    struct cells changed = none;
 
     for (size_t i = 0, first = 0; i <= e->count; i++) {
         int64_t live = 0, most = 0;
 
         if (i < e->count && (i == first || e->list[i].owner == e->list[first].owner)) {
-            add_change(&e->list[i], cells, change);
+            add_change(&e->list[i], cells, change, &changed);
             continue;
         }
-        for (int k = 0; first < e->count && k <= cells->edges; k++) {
+        for (int k = changed.first; first < e->count && k <= changed.last; k++) {
             add(&live, (uint64_t)change[k]);
             most = live > most && k < cells->edges ? live : most;
             change[k] = 0;
         }
+        changed = none;
         if (first < e->count)
             of[e->list[first].owner] = (double)most;
         if (i == e->count)
@@ -116,10 +132,11 @@ static void add_sums(const struct entries *e, bool counts, double *of)
 static double most_of_all(const struct entries *e, const struct leaves_cells *cells)
 {
     int64_t *change = memory_zeroed(((size_t)cells->edges + 2) * sizeof(*change));
+    struct cells changed = {0, 0};
     int64_t live = 0, most = 0;
 
     for (size_t i = 0; i < e->count; i++)
-        add_change(&e->list[i], cells, change);
+        add_change(&e->list[i], cells, change, &changed);
     for (int k = 0; k < cells->edges; k++) {
         add(&live, (uint64_t)change[k]);
         most = live > most ? live : most;
@@ -156,15 +173,17 @@ static double measure(const struct leaves *l, int which, const struct leaves_cel
     return sum;
 }
 
-/* The weight of every node, with what is below it; those that are not below the limit in any
- * measure are kept. Children come after their parents.
+/* Of every node, with what is below it, the sum and the largest of its shares of each measure.
+ * Children come after their parents.
  */
-static void weigh(const struct leaves *l, double least, const struct leaves_cells *cells,
-                  double *weights, bool *keep)
+void leaves_weigh(struct leaves_weights *w, const struct leaves *l,
+                  const struct leaves_cells *cells)
 {
     double *of = memory_zeroed((l->count + 1) * sizeof(*of));
     double *sums = memory_zeroed((l->node_count + 1) * sizeof(*sums));
 
+    w->sums = memory_zeroed((l->node_count + 1) * sizeof(*w->sums));
+    w->most = memory_zeroed((l->node_count + 1) * sizeof(*w->most));
     for (int which = 0; which < SHARES; which++) {
         double whole = measure(l, which, cells, of);
 
@@ -172,15 +191,32 @@ static void weigh(const struct leaves *l, double least, const struct leaves_cell
         for (size_t i = 0; i < l->count; i++)
             sums[l->list[i].node] += whole > 0 ? of[i] / whole : 0;
         for (size_t i = l->node_count; i-- > 0;) {
-            keep[i] = keep[i] || sums[i] >= least;
-            weights[i] += sums[i];
+            w->most[i] = !which || sums[i] > w->most[i] ? sums[i] : w->most[i];
+            w->sums[i] += sums[i];
             if (i)
                 sums[l->nodes[i].up] += sums[i];
         }
     }
-    keep[0] = true;
     free(of);
     free(sums);
+}
+
+void leaves_weights_free(struct leaves_weights *w)
+{
+    free(w->sums);
+    free(w->most);
+    *w = (struct leaves_weights){0};
+}
+
+/* Those that are not below the limit in any measure. */
+static bool *find_kept(const struct leaves *l, const struct leaves_weights *w, double least)
+{
+    bool *keep = memory_zeroed(l->node_count + 1);
+
+    for (size_t i = 0; i < l->node_count; i++)
+        keep[i] = w->most[i] >= least;
+    keep[0] = true;
+    return keep;
 }
 
 /* ---- what is left ---- */
@@ -274,18 +310,17 @@ static double *weights_of(const struct leaves *from, const double *weights, cons
 }
 
 void leaves_fold(struct leaves *to, const struct leaves *from, double least,
-                 const struct leaves_cells *cells)
+                 const struct leaves_weights *weights)
 {
-    size_t nodes = from->node_count + 1;
-    double *weights = memory_zeroed(nodes * sizeof(*weights)), *of;
-    bool *keep = memory_zeroed(nodes);
-    uint32_t *places = memory_zeroed(nodes * sizeof(*places)), *order;
+    bool *keep = find_kept(from, weights, least);
+    uint32_t *places = memory_zeroed((from->node_count + 1) * sizeof(*places)), *order;
     uint32_t *numbers = memory_zeroed((from->count + 1) * sizeof(*numbers));
 
+    double *of;
+
     *to = (struct leaves){0};
-    weigh(from, least, cells, weights, keep);
     keep_nodes(to, from, keep, places);
-    of = weights_of(from, weights, keep, places, to->node_count);
+    of = weights_of(from, weights->sums, keep, places, to->node_count);
     order = memory_zeroed((to->node_count + 1) * sizeof(*order));
     order_nodes(to, of, order);
     to->count = from->count;
@@ -297,7 +332,6 @@ void leaves_fold(struct leaves *to, const struct leaves *from, double least,
     leaves_sort(to, numbers);
     for (int i = 0; i < MEASURES; i++)
         to->of[i] = renumbered(&from->of[i], numbers);
-    free(weights);
     free(of);
     free(keep);
     free(places);

@@ -38,9 +38,20 @@ struct leaves_cells {
     int count, edges;
 };
 
+/* By node: its shares of every measure, their sum and the largest of them. The same however much is
+ * folded.
+ */
+struct leaves_weights {
+    double *sums, *most;
+};
+
+void leaves_weigh(struct leaves_weights *w, const struct leaves *l,
+                  const struct leaves_cells *cells);
+void leaves_weights_free(struct leaves_weights *w);
+
 /* Fold what is below a part of every measure, and order the nodes. `from` stays as it is. */
 void leaves_fold(struct leaves *to, const struct leaves *from, double least,
-                 const struct leaves_cells *cells);
+                 const struct leaves_weights *weights);
 void leaves_free(struct leaves *l);
 
 #endif

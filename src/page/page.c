@@ -261,6 +261,7 @@ static void halve(struct page *p)
     uint16_t cells[HEAP_EDGES_MOST];
     int before = p->edges.count;
 
+    leaves_weights_free(&p->weights); /* of the cells that were */
     heap_edges_halve(&p->edges, cells);
     for (int m = 0; m < MEASURES; m++)
         for (size_t i = 0; i < p->whole.of[m].count; i++) {
@@ -281,9 +282,12 @@ static void fold(struct page *p, double below)
     uint16_t cells[HEAP_EDGES_MOST];
     struct leaves_cells of = {cells, p->edges.count, p->edges.coarse_count};
 
-    heap_edges_coarse(&p->edges, cells);
     leaves_free(&p->shown);
-    leaves_fold(&p->shown, &p->whole, below, &of);
+    if (!p->weights.sums) {
+        heap_edges_coarse(&p->edges, cells);
+        leaves_weigh(&p->weights, &p->whole, &of);
+    }
+    leaves_fold(&p->shown, &p->whole, below, &p->weights);
     p->folded_below = below;
 }
 
@@ -349,6 +353,7 @@ void page_free(struct page *p)
     p->whole.nodes = NULL;      /* and the trie these */
     leaves_free(&p->whole);
     leaves_free(&p->shown);
+    leaves_weights_free(&p->weights);
     heap_entries_free(&p->entries);
     heap_labels_free(&p->labels);
     series_free(&p->series);

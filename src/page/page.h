@@ -26,8 +26,9 @@ struct page { /* zeroed: not begun */
     struct heap_entry_log logs[MEASURES]; /* all but that of the heap */
     struct series_list series;
     struct trie trie;
-    struct leaves whole, shown; /* before and after folding */
-    uint32_t *line_places;      /* by line of blame: its place in LINE */
+    struct leaves whole, shown;    /* before and after folding */
+    struct leaves_weights weights; /* of the whole; zeroed: not known yet */
+    uint32_t *line_places;         /* by line of blame: its place in LINE */
     uint32_t line_count;
     uint32_t *line_list; /* lines of blame, by place in LINE */
     struct intmap pool_lines;

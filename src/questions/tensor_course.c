@@ -81,7 +81,7 @@ static bool count_block(struct tensor_course *c, const struct heap_change *e)
 static void change(void *context, const struct heap_change *e)
 {
     struct tensor_course *c = context;
-    const struct op_stack *from = op_stacks_get(&c->tensors->stacks, e->stack);
+    const struct op_stack *from = op_stacks_common(&c->tensors->stacks, e->stack);
     uint64_t time_ns = e->time_ns;
 
     if (from->tensor || !count_block(c, e))

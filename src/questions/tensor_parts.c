@@ -223,7 +223,7 @@ void tensor_parts_sum(struct tensor_parts *p, struct asked *q, struct tensor_sta
     hold_all(&held, &s->tensors, m, q->answer->arena);
     for (size_t i = 0; i < h->stack_count; i++) {
         const struct heap_stack *stack = &h->stacks[i];
-        const struct op_stack *from = op_stacks_get(&s->stacks, stack->number);
+        const struct op_stack *from = op_stacks_common(&s->stacks, stack->number);
         const struct tensor_owner rest = {.kind = tensor_parts_rest(from),
                                           .module = from->tensor ? from->modules : NULL};
         struct heap_amount all = heap_stack_at(h, stack);
