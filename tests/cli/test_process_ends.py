@@ -1,6 +1,7 @@
 """What each process of a tree has used is what the kernel says at its end, not what was sampled last."""
 
 import json
+import os
 
 import pytest
 from running import need_root
@@ -57,6 +58,41 @@ def test_a_short_process_has_what_it_used_at_its_end(run, tmp_path):
     children = sum(r["cpu"] for r in rows if r["pid"] in said)
     assert children <= facts["cpu"] + TICK
     assert sum(r["minor_faults"] for r in rows) == pytest.approx(facts["minor_faults"], rel=0.02)
+
+
+LEADER_FIRST = r"""
+import ctypes, os, threading, time
+
+def go_on(leader):
+    while True:  # until it is a zombie, whatever of its process goes on
+        with open(f"/proc/self/task/{leader}/stat") as file:
+            if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                break
+    held = bytearray(48 << 20)
+    for at in range(0, len(held), 4096):
+        held[at] = 1
+    os.write(1, b"%d %d\n" % (os.getpid(), time.process_time_ns()))
+    os._exit(0)
+
+if not os.fork():
+    threading.Thread(target=go_on, args=(threading.get_native_id(),)).start()
+    ctypes.CDLL(None).syscall(60, 0)
+os.wait()
+"""
+
+
+@need_root
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of a system call")
+def test_a_process_ends_with_the_last_of_its_threads(run, tmp_path):
+    """Its first one may end long before."""
+    trace, program = tmp_path / "t.tide", tmp_path / "p.py"
+    program.write_text(LEADER_FIRST, encoding="utf-8")
+    done = run("record", "-q", "-o", trace, "--interval", "60s", "/usr/bin/python3", program, timeout=120)
+    assert done.returncode == 0, done.stderr
+    pid, ns = map(int, done.stdout.split())
+    (row,) = (r for r in processes(run, trace) if r["pid"] == pid)
+    assert row["cpu"] >= ns - TICK
+    assert row["peak_rss"] > 48 << 20
 
 
 def test_nothing_used_is_not_what_a_process_can_have_used(run, tmp_path):
