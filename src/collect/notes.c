@@ -11,6 +11,7 @@
 #include "collect/ringcopy.h"
 #include "collect/said.h"
 #include "collect/spaces.h"
+#include "collect/typed_name.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -242,6 +243,7 @@ static bool take_python(struct absorb *a, struct absorb_ring *r, const uint64_t 
         trace_store_fact(a->store, TRACE_OF_PROCESS, r->process->number, FACT_PYTHON_UNREAD, text,
                          strlen(text));
     }
+    r->process->stacks.typed = typed_name_of(&a->stackmap.typed, r->process->pid);
     if (w[2] == RING_PYTHON_READ)
         pystack_python(r->process, (uint32_t)w[1], w[3], w[4], w[5]);
     return true;

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "collect/typed_name.h"
 #include "trace/batch.h"
 #include "trace/ring.h"
 
@@ -101,7 +102,8 @@ void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t n
     memory_fit(p->codes, p->code_room, p->code_count + 1);
     intmap_put(&p->code_numbers, number, p->code_count);
     p->codes[p->code_count++] = (struct stackmap_code){
-        string(s, text, file_bytes), string(s, text + file_bytes, bytes - file_bytes), line};
+        typed_name_file(p->typed, s, text, file_bytes),
+        string(s, text + file_bytes, bytes - file_bytes), line};
 }
 
 static struct stackmap_code code_of(const struct stackmap_process *p, uint64_t number)
@@ -128,7 +130,7 @@ bool stackmap_known(const struct stackmap_process *p, uint64_t key, struct stack
 struct stackmap_code stackmap_know(struct stackmap_process *p, struct trace_store *s, uint64_t key,
                                    uint64_t line, const char *text, size_t file_bytes, size_t bytes)
 {
-    struct stackmap_code code = {string(s, text, file_bytes),
+    struct stackmap_code code = {typed_name_file(p->typed, s, text, file_bytes),
                                  string(s, text + file_bytes, bytes - file_bytes), line};
 
     memory_fit(p->seen_codes, p->seen_room, p->seen_count + 1);
@@ -329,6 +331,7 @@ void stackmap_process_free(struct stackmap_process *p)
 void stackmap_free(struct stackmap *m)
 {
     intmap_free(&m->frames);
+    intmap_free(&m->typed);
     intmap_free(&m->modules);
     stacktree_free(&m->tree);
     free(m->pending);

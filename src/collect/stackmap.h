@@ -12,6 +12,7 @@
 
 struct stackmap { /* of a trace; zeroed is empty */
     struct intmap frames, modules;
+    struct intmap typed; /* programs given as text -> their numbers: see typed_name.h */
     struct stacktree tree;
     uint64_t frame_count, module_count;
     unsigned char *pending; /* the tail of a STACKS record, not yet written */
@@ -49,6 +50,7 @@ struct stackmap_process { /* of one process; zeroed is empty */
     struct intmap seen; /* functions that were read from outside: place in `seen_codes` */
     struct stackmap_code *seen_codes;
     size_t seen_count, seen_room;
+    uint32_t typed; /* which text it runs; 0: none, or not known */
 };
 
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,

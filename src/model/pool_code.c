@@ -70,6 +70,18 @@ static unsigned int waits_in_loop(const char *file, const char *function, unsign
     return POOL_IDLE | LOOP_IS_OUTER;
 }
 
+/* Who waits for a process has started it before, not the one that begins then. */
+static bool waits_for_process(const char *function)
+{
+    static const char *const functions[] = {"wait", "_wait",       "_try_wait",
+                                            "poll", "communicate", "_communicate"};
+
+    for (int i = 0; i < COUNT(functions); i++)
+        if (is_function(function, functions[i]))
+            return true;
+    return false;
+}
+
 static unsigned int flags_of_python(const struct blame *b, uint64_t frame, unsigned int outer)
 {
     const struct frames_name *name = b->frames->frames[frame].names;
@@ -79,8 +91,12 @@ static unsigned int flags_of_python(const struct blame *b, uint64_t frame, unsig
 
     if (scope_is_library(b->scope, file))
         flags |= POOL_LIBRARY;
-    if (strstr(file, "/popen_") || ends(file, "/subprocess.py"))
-        flags |= POOL_STARTS;
+    if (strstr(file, "/popen_") || ends(file, "/subprocess.py")) {
+        if (name && waits_for_process(name->function))
+            outer &= ~(unsigned int)POOL_STARTS;
+        else
+            flags |= POOL_STARTS;
+    }
     if (ends(file, "/multiprocessing/pool.py"))
         flags |= POOL_MAKES;
     if (name && ends(file, "/threading.py") && is_function(name->function, "Thread.start"))

@@ -29,7 +29,7 @@ bool run_total(const struct run *r, enum trace_metric metric, uint64_t *value)
     return true;
 }
 
-bool run_own(const struct run_process *p, enum trace_metric metric, uint64_t *value)
+static bool own(const struct run_process *p, enum trace_metric metric, uint64_t *value)
 {
     uint64_t before;
 
@@ -38,6 +38,21 @@ bool run_own(const struct run_process *p, enum trace_metric metric, uint64_t *va
     if (p->before && metrics_get(p->before, metric, &before))
         *value -= before < *value ? before : *value;
     return true;
+}
+
+/* What ran has used some CPU time and met pages: a 0 was read before the first of it. Of the parts
+ * of that time one may be 0, not both.
+ */
+bool run_own(const struct run_process *p, enum trace_metric metric, uint64_t *value)
+{
+    uint64_t user = 0, system = 0;
+
+    if (!own(p, metric, value))
+        return false;
+    if (metric == METRIC_USER_NS || metric == METRIC_SYSTEM_NS)
+        return (own(p, METRIC_USER_NS, &user) && user) ||
+               (own(p, METRIC_SYSTEM_NS, &system) && system);
+    return *value || (metric != METRIC_CPU_NS && metric != METRIC_MINOR_FAULTS);
 }
 
 /* What was launched began before its record: at the clock origin. */

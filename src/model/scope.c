@@ -210,7 +210,8 @@ void scope_free(struct scope *s)
 static bool is_typed(const struct scope *s, const char *file)
 {
     return starts(file, "<stdin") || starts(file, "<ipython-input") ||
-           starts(file, "<python-input") || (starts(file, "<string>") && s->programs.text);
+           starts(file, "<python-input") ||
+           ((starts(file, "<string>") || starts(file, "<string ")) && s->programs.text);
 }
 
 /* As far as the path says it. */

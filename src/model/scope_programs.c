@@ -1,6 +1,8 @@
 /* scope_programs - see scope_programs.h. */
 #include "model/scope_programs.h"
 
+#include "base/typed.h"
+
 #include <string.h>
 
 #define PATH_MOST 4096u /* the kernel's own limit of a path */
@@ -47,7 +49,7 @@ static const char *next_word(const char *text)
 
 struct program { /* what a command line of an interpreter runs; each may be NULL */
     const char *script, *module;
-    bool text; /* -c */
+    const char *text; /* -c */
 };
 
 /* One word of options; true: it was the last before the program's own. */
@@ -58,8 +60,10 @@ static bool take_option(struct program *p, const char **at)
     for (; *word && *word != ' '; word++) {
         bool attached = word[1] && word[1] != ' ';
 
-        if (*word == 'c')
-            return p->text = true;
+        if (*word == 'c') {
+            p->text = attached ? word + 1 : next_word(*at);
+            return true;
+        }
         if (*word == 'm') {
             p->module = attached ? word + 1 : next_word(*at);
             return true;
@@ -120,17 +124,11 @@ static void add_module(struct scope_programs *p, const char *module)
         intmap_put(&p->modules, hash, 1);
 }
 
-/* What multiprocessing and its kin start their processes with; nobody has typed it. */
-static bool is_boot(const char *command)
-{
-    return strstr(command, "from multiprocessing.") || strstr(command, "from joblib.externals.");
-}
-
 void scope_programs_command(struct scope_programs *p, const char *command)
 {
     struct program one = program_of(command);
 
-    p->text = p->text || (one.text && !is_boot(command));
+    p->text = p->text || (one.text && !typed_is_boot(one.text));
     if (one.script)
         add_script(p, one.script);
     if (one.module)

@@ -1,11 +1,19 @@
-/* linux_taskstats - the exit records of platform.h. Needs root (CAP_NET_ADMIN) and Linux 5.19. */
+/* linux_taskstats - the exit records of platform.h. Needs root (CAP_NET_ADMIN) and Linux 5.19.
+ *
+ * The kernel sends one for each thread. A process has ended with the last of them, which the kernel
+ * marks; until then its parts are added up here. It need not be the leader's, whose record alone
+ * tells the exit code.
+ */
 #include "platform/platform.h"
+
+#include "base/memory.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,7 +21,9 @@
 
 #define SOCKET_BUFFER (8 << 20)
 #define VERSION_WITH_TGID 12
-#define TGID_AT 368u /* in the record; headers older than the kernel do not know it */
+#define LAST_OF_PROCESS 0x20 /* AGROUP, which older headers do not know either */
+#define PARTS_MOST 65536     /* processes of the machine that have had threads */
+#define TGID_AT 368u         /* in the record; headers older than the kernel do not know it */
 
 const char records_method[] = "taskstats";
 
@@ -88,41 +98,110 @@ static int answer(int fd, uint16_t *family)
     }
 }
 
-/* One record of a task. Threads bring their process's mark, but only its leader ends it. */
-static void take_record(const struct nlattr *a,
+struct records_part {
+    uint32_t process;
+    struct proc_usage used; /* user and system as the ticks saw them */
+    uint64_t rss, vsz;
+    struct proc_end leader; /* pid 0: it has not ended */
+    char name[TS_COMM_LEN + 1];
+};
+
+static struct records_part *part_of(struct records *r, uint32_t process)
+{
+    struct records_part *p;
+
+    for (size_t i = r->part_count; i > 0; i--)
+        if (r->parts[i - 1].process == process)
+            return &r->parts[i - 1];
+    if (r->part_count == PARTS_MOST) { /* most of them ended without our hearing of it */
+        r->part_count = 0;
+        r->lost = true;
+    }
+    memory_fit(r->parts, r->part_room, r->part_count + 1);
+    p = &r->parts[r->part_count++];
+    *p = (struct records_part){.process = process};
+    return p;
+}
+
+static void add_thread(struct records_part *p, const struct taskstats *t)
+{
+    struct proc_usage *u = &p->used;
+    uint64_t rss = t->hiwater_rss * 1024, vsz = t->hiwater_vm * 1024;
+
+    u->cpu_ns += t->cpu_run_virtual_total;
+    u->user_ns += t->ac_utime;
+    u->system_ns += t->ac_stime;
+    u->minor_faults += t->ac_minflt;
+    u->major_faults += t->ac_majflt;
+    u->waited += t->nvcsw;
+    u->forced += t->nivcsw;
+    p->rss = rss > p->rss ? rss : p->rss;
+    p->vsz = vsz > p->vsz ? vsz : p->vsz;
+}
+
+static void note_leader(struct records_part *p, const struct taskstats *t)
+{
+    memcpy(p->name, t->ac_comm, TS_COMM_LEN);
+    p->leader = (struct proc_end){
+        .pid = (int)t->ac_pid,
+        .ppid = (int)t->ac_ppid,
+        .maxrss = ABSENT,
+        .minor_faults = ABSENT,
+        .child_faults = ABSENT,
+        .lived_ns = t->ac_etime * 1000,
+        .signaled = t->ac_exitcode & 0x7f,
+        .status = (int)(t->ac_exitcode & 0x7f ? t->ac_exitcode & 0x7f : t->ac_exitcode >> 8 & 0xff),
+    };
+}
+
+/* What all its threads used; a kernel that keeps no account of the scheduler tells ticks alone. */
+static struct proc_usage usage_of(const struct records *r, const struct records_part *p)
+{
+    struct proc_usage u = p->used;
+
+    if (r->lost)
+        return PROC_USAGE_UNKNOWN;
+    if (!u.cpu_ns)
+        u.cpu_ns = u.user_ns || u.system_ns ? (u.user_ns + u.system_ns) * 1000 : ABSENT;
+    if (u.cpu_ns == ABSENT)
+        u.user_ns = u.system_ns = ABSENT;
+    else
+        proc_usage_split(&u, p->used.user_ns, p->used.system_ns);
+    return u;
+}
+
+/* The record of a thread; the last of a process makes its end. */
+static void take_record(struct records *r, const struct nlattr *a,
                         void (*take)(const struct proc_end *end, void *context), void *context)
 {
     size_t len = a->nla_len - NLA_HDRLEN;
     const char *record = (const char *)a + NLA_HDRLEN;
-    struct taskstats r = {0};
-    struct proc_end end;
-    char name[TS_COMM_LEN + 1] = "";
+    struct taskstats t = {0};
+    struct records_part *p, done;
     uint32_t tgid;
 
-    memcpy(&r, record, len < sizeof(r) ? len : sizeof(r));
-    if (r.version < VERSION_WITH_TGID || len < TGID_AT + sizeof(tgid))
+    memcpy(&t, record, len < sizeof(t) ? len : sizeof(t));
+    if (t.version < VERSION_WITH_TGID || len < TGID_AT + sizeof(tgid))
         return;
     memcpy(&tgid, record + TGID_AT, sizeof(tgid));
-    if (r.ac_pid != tgid)
+    p = part_of(r, tgid);
+    add_thread(p, &t);
+    if (t.ac_pid == tgid)
+        note_leader(p, &t);
+    if (!(t.ac_flag & LAST_OF_PROCESS))
         return;
-    memcpy(name, r.ac_comm, TS_COMM_LEN);
-    end = (struct proc_end){
-        .pid = (int)r.ac_pid,
-        .ppid = (int)r.ac_ppid,
-        .name = name,
-        .rss = r.hiwater_rss * 1024,
-        .vsz = r.hiwater_vm * 1024,
-        .maxrss = ABSENT,
-        .minor_faults = ABSENT,
-        .child_faults = ABSENT,
-        .lived_ns = r.ac_etime * 1000,
-        .signaled = r.ac_exitcode & 0x7f,
-        .status = (int)(r.ac_exitcode & 0x7f ? r.ac_exitcode & 0x7f : r.ac_exitcode >> 8 & 0xff),
-    };
-    take(&end, context);
+    done = *p;
+    *p = r->parts[--r->part_count];
+    if (!done.leader.pid) /* its record was lost, or older than our listening */
+        return;
+    done.leader.name = done.name;
+    done.leader.rss = done.rss;
+    done.leader.vsz = done.vsz;
+    done.leader.used = usage_of(r, &done);
+    take(&done.leader, context);
 }
 
-static void take_message(const struct records *r, const struct nlmsghdr *h,
+static void take_message(struct records *r, const struct nlmsghdr *h,
                          void (*take)(const struct proc_end *end, void *context), void *context)
 {
     const char *body = (const char *)NLMSG_DATA(h), *end = (const char *)h + h->nlmsg_len;
@@ -136,7 +215,7 @@ static void take_message(const struct records *r, const struct nlmsghdr *h,
     stats = attribute_find((const char *)task + NLA_HDRLEN, (const char *)task + task->nla_len,
                            TASKSTATS_TYPE_STATS);
     if (stats)
-        take_record(stats, take, context);
+        take_record(r, stats, take, context);
 }
 
 bool records_drain(struct records *r, void (*take)(const struct proc_end *end, void *context),
@@ -150,6 +229,7 @@ bool records_drain(struct records *r, void (*take)(const struct proc_end *end, v
         const struct nlmsghdr *h = (const struct nlmsghdr *)text;
 
         whole = whole && n > 0;
+        r->lost = r->lost || n < 0;
         for (; n > 0 && NLMSG_OK(h, (size_t)n); h = NLMSG_NEXT(h, n))
             take_message(r, h, take, context);
     }
@@ -223,5 +303,6 @@ void records_close(struct records *r)
 {
     if (r->fd >= 0)
         close(r->fd);
+    free(r->parts);
     *r = (struct records){.fd = -1};
 }

@@ -164,6 +164,27 @@ void group_close(struct group *g);
 
 /* ---- ends that are told exactly (run --exact), in one of two ways ---- */
 
+/* What a process has used itself, all its threads together; ABSENT where it is not known. */
+struct proc_usage {
+    uint64_t cpu_ns, user_ns, system_ns;
+    uint64_t minor_faults, major_faults;
+    uint64_t waited, forced; /* context switches */
+};
+
+#define PROC_USAGE_UNKNOWN                                                                         \
+    ((struct proc_usage){ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT})
+
+/* CPU time of which no more than the split is rough: the kernel sees at its ticks alone whether a
+ * thread is in user or in system code.
+ */
+static inline void proc_usage_split(struct proc_usage *u, uint64_t user, uint64_t system)
+{
+    double share = user + system ? (double)system / (double)(user + system) : 0;
+
+    u->system_ns = (uint64_t)((double)u->cpu_ns * share);
+    u->user_ns = u->cpu_ns - u->system_ns;
+}
+
 /* How a process ended, as far as one source knows; ABSENT where it does not. */
 struct proc_end {
     int pid, ppid;
@@ -173,17 +194,23 @@ struct proc_end {
     uint64_t maxrss;                     /* the largest mark among it and what it waited for */
     uint64_t minor_faults, child_faults; /* of the zombie */
     uint64_t lived_ns;
-    bool ignored_children; /* SIGCHLD, in the end: from the zombie */
-    bool signaled;         /* how: by a signal, whose number is `status` */
+    struct proc_usage used; /* in the end */
+    bool ignored_children;  /* SIGCHLD, in the end: from the zombie */
+    bool signaled;          /* how: by a signal, whose number is `status` */
     int status;
 };
 
 extern const char records_method[], stops_method[]; /* how reports call the two */
 
 /* The kernel's record of every process at its exit, without a stop and without sampling. */
+struct records_part;
+
 struct records {
-    int fd;          /* -1: closed; poll it for reading */
-    unsigned int by; /* what the system's file knows it by */
+    int fd;                     /* -1: closed; poll it for reading */
+    unsigned int by;            /* what the system's file knows it by */
+    struct records_part *parts; /* of processes some of whose threads have ended, not all */
+    size_t part_count, part_room;
+    bool lost; /* records were: what a process used is not known to be whole any more */
 };
 
 /* 0, or -1 with *err when the kernel does not give them to us. */

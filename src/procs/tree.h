@@ -31,6 +31,8 @@ struct tree;
 /* What the recorder wants to hear of. */
 struct tree_events {
     void (*born)(void *context, const struct tree *t, struct watch_process *p, enum trace_born how);
+    /* Before `ended`: what it has used by then; NULL: nobody asks. */
+    void (*used)(void *context, const struct watch_process *p, const struct proc_usage *used);
     void (*ended)(void *context, const struct watch_process *p, enum trace_end how, int status);
     /* `renamed`: its name, if it was born under that of what it has become since, by exec; or NULL.
      */

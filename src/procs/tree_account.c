@@ -204,6 +204,8 @@ void tree_ended(struct tree *t, const struct proc_end *end)
         p->died_ns = t->now_ns;
     if (at >= 0)
         tree_live_drop(t, at);
+    if (t->events && t->events->used)
+        t->events->used(t->context, p, &end->used);
     if (t->events && (end->waited || first))
         t->events->ended(t->context, p, end->signaled ? TRACE_END_SIGNALED : TRACE_END_EXITED,
                          end->status);

@@ -274,7 +274,8 @@ static const char *note(const struct answer *a, const struct heap *h)
         a->arena,
         "Peaks of rss and vsz are the kernel's own marks where they could be read%s; "
         "times are since the recording began; what a process used is "
-        "known up to the last sample of it.%s%s",
+        "known up to the kernel's record of its exit, where it gave one (to root) or we waited for "
+        "it, else up to the last sample of it: then it is at least that.%s%s",
         covered_since(h->run) ? ", or, of one that ran before the attach and was "
                                 "larger then, the largest sample since"
                               : "",

@@ -127,8 +127,8 @@ static const char *note_on_processes(const struct summary *s, size_t left_out, u
     if (s->heap->run->process_count == 0)
         return "The trace holds no process.";
     if (run_total(s->heap->run, METRIC_CPU_NS, &cpu) && shown_ns < cpu - cpu / 10)
-        return "The cpu of each is known up to the last sample of it; the kernel's total above has "
-               "the rest.";
+        return "The cpu of each is known up to the kernel's record of its exit, or to the last "
+               "sample of it; the kernel's total above has the rest.";
     return NULL;
 }
 

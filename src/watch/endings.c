@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void add_usage(struct watcher *w, const struct rusage *u)
 {
@@ -12,6 +13,30 @@ static void add_usage(struct watcher *w, const struct rusage *u)
     w->result->system_ns += clock_ns_of_timeval(u->ru_stime);
     w->result->minor_faults += (uint64_t)u->ru_minflt;
     w->result->major_faults += (uint64_t)u->ru_majflt;
+}
+
+/* Its own, which the kernel tells together with that of the children that it has waited for: there
+ * were none where they left no faults. Of one that had some, its zombie shows ticks.
+ */
+static struct proc_usage usage_of(const struct rusage *usage, const struct proc_reading *zombie)
+{
+    struct proc_usage u = PROC_USAGE_UNKNOWN;
+    uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
+
+    if (!zombie || zombie->minor_faults == ABSENT)
+        return u;
+    u.minor_faults = zombie->minor_faults;
+    u.major_faults = zombie->major_faults;
+    u.user_ns = zombie->user_ticks * tick_ns;
+    u.system_ns = zombie->system_ticks * tick_ns;
+    if (zombie->child_minor_faults)
+        return u;
+    u.user_ns = clock_ns_of_timeval(usage->ru_utime);
+    u.system_ns = clock_ns_of_timeval(usage->ru_stime);
+    u.cpu_ns = u.user_ns + u.system_ns;
+    u.waited = (uint64_t)usage->ru_nvcsw;
+    u.forced = (uint64_t)usage->ru_nivcsw;
+    return u;
 }
 
 /* A process ended and can be, or was, waited for. */
@@ -29,6 +54,7 @@ static void note_end(struct watcher *w, int pid, int status, const struct rusage
         .minor_faults = zombie ? zombie->minor_faults : ABSENT,
         .child_faults = zombie ? zombie->child_minor_faults : ABSENT,
         .lived_ns = ABSENT,
+        .used = usage_of(usage, zombie),
         .ignored_children = zombie && zombie->ignores_children,
         .signaled = WIFSIGNALED(status),
         .status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),

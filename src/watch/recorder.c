@@ -112,6 +112,23 @@ static enum trace_end end_of(struct recorder *r, enum trace_end how, int status)
     return TRACE_END_OOM;
 }
 
+static void used(void *context, const struct watch_process *p, const struct proc_usage *u)
+{
+    struct recorder *r = context;
+    struct pairs all = {.count = 0};
+
+    add(&all, METRIC_CPU_NS, u->cpu_ns);
+    add(&all, METRIC_USER_NS, u->user_ns);
+    add(&all, METRIC_SYSTEM_NS, u->system_ns);
+    add(&all, METRIC_MINOR_FAULTS, u->minor_faults);
+    add(&all, METRIC_MAJOR_FAULTS, u->major_faults);
+    add(&all, METRIC_SWITCHES_WAITED, u->waited);
+    add(&all, METRIC_SWITCHES_FORCED, u->forced);
+    if (p->process)
+        put_sample(r, trace_store_now(r->store), TRACE_OF_PROCESS, (uint64_t)p->process, all.pair,
+                   all.count);
+}
+
 static void ended(void *context, const struct watch_process *p, enum trace_end how, int status)
 {
     struct recorder *r = context;
@@ -144,7 +161,7 @@ static void claimed(void *context, const struct watch_process *p, const char *fi
     coverage_claimed(&r->coverage, (uint64_t)p->process, file);
 }
 
-const struct tree_events recorder_events = {born, ended, claimed};
+const struct tree_events recorder_events = {born, used, ended, claimed};
 
 void recorder_ending(struct recorder *r, int pid)
 {

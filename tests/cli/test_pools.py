@@ -238,3 +238,30 @@ def test_what_an_interpreter_runs_as_it_starts_is_no_line_of_a_program_given_as_
     text = {r["line"]: r for r in rows if r["file"] == "<string>"}
     assert 30 * MIB <= text[2]["allocated"] < 31 * MIB
     assert text.get(1, {"allocated": 0})["allocated"] < 5 * MIB
+
+
+@pytest.mark.parametrize("how", [(), ("--exact",)], ids=["sampled", "exact"])
+def test_each_program_given_as_text_has_lines_of_its_own_and_what_starts_processes_has_none(run, tmp_path, package, how):
+    """All of them call their file "<string>"."""
+    (tmp_path / "prog.py").write_text(textwrap.dedent("""\
+        import multiprocessing, subprocess, sys, tasks
+        if __name__ == "__main__":
+            for mib in (40, 24, 40):
+                subprocess.run([sys.executable, "-c", f"import time\\nheld = bytearray({mib} << 20)\\ntime.sleep(0.2)"])
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                kept = pool.starmap(tasks.burn, [(0.3, 16)] * 2)
+        """))
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "lib" / "python3.11" / "site-packages")}
+    done = run("record", "-q", *how, "-o", tmp_path / "t.tide", sys.executable, tmp_path / "prog.py", timeout=180, env=env)
+    assert done.returncode == 0, done.stderr
+    done = run("report", tmp_path / "t.tide", "lines", "-f", "json")
+    rows = json.loads(done.stdout)["tables"]["lines"]["rows"]
+    held = {(r["file"], r["line"]): r["allocated"] / MIB for r in rows if r["allocated"] > 8 * MIB}
+    assert 79 < held["<string>", 2] < 82  # the same text twice
+    assert 23 < held["<string 2>", 2] < 26
+    typed = {(r["file"], r["line"]) for r in rows if r["file"].startswith("<") and r["line"]}
+    assert typed <= {(file, line) for file in ("<string>", "<string 2>") for line in (1, 2, 3)}
+    theirs = sum(r["cpu"] for r in rows if (r["file"], r["line"]) in {("<string>", 1), ("<string 2>", 1)})
+    started = sum(r["cpu"] for r in rows if r["file"] == str(tmp_path / "prog.py") and r["line"] in (5, 6))
+    assert started > 0.4e9
+    assert theirs < started / 2

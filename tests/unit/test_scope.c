@@ -167,6 +167,10 @@ static void test_what_multiprocessing_types_nobody_has_typed(void)
 
     CHECK_EQ(python_of("<string>", spawn), SCOPE_GENERATED);
     CHECK_EQ(python_of("<string>", "python -c import app; app.main()"), SCOPE_OWN);
+    CHECK_EQ(python_of("<string>", "python -c from multiprocessing.pool import Pool; f(Pool())"),
+             SCOPE_OWN);
+    CHECK_EQ(python_of("<boot of multiprocessing>", "python -c import app"), SCOPE_GENERATED);
+    CHECK_EQ(python_of("<string 2>", "python -c import app"), SCOPE_OWN);
 }
 
 int main(void)
