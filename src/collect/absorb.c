@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "collect/notes.h"
 #include "collect/spaces.h"
+#include "collect/was_freed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,7 @@ void absorb_tick_end(struct absorb *a, struct absorb_ring *r)
     }
     if (p->owed.count)
         owed_free(&p->owed);
+    was_freed_tell(a, p);
 }
 
 /* A free that waits is taken back. */
@@ -389,6 +391,7 @@ void absorb_process_free(struct absorb *a, struct absorb_process *p)
     space_blocks_free(&p->spaces);
     intmap_free(&p->op_names);
     free(p->deferred);
+    was_freed_free(p);
     p->deferred = NULL;
     p->deferred_count = p->deferred_room = 0;
     p->batch = NULL;

@@ -69,6 +69,13 @@ struct absorb_process {
     } reach;
     uint8_t ranked[RING_RANK_KINDS]; /* by which of RING_RANKS its rank is known, from 1; 0: it is
                                         not */
+    struct absorb_suspect {          /* was freed, perhaps, when it was watched: see was_freed.h */
+        uint64_t address, time_ns;
+        uint32_t thread;
+        struct block block; /* the dead one */
+    } * suspects;
+    size_t suspect_count, suspect_room; /* of this tick */
+    bool gaps;           /* it was not recorded all the time: blocks may live that are not known */
     bool threaded;       /* more than one ring: records of a tick may be seen in the wrong order */
     bool beyond;         /* it has told more than is kept of one: the rest is not read */
     uint64_t text_bytes; /* of strings that nobody had told before */

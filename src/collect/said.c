@@ -4,6 +4,7 @@
 #include "base/dotted.h"
 #include "collect/put.h"
 #include "collect/ranked.h"
+#include "collect/was_freed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,6 +132,12 @@ static void note_framework(struct absorb_counts *c, uint64_t from, const char *t
     snprintf(c->framework, sizeof(c->framework), "%.*s", (int)bytes, text);
 }
 
+static bool is_gap(unsigned int kind)
+{
+    return kind == RING_MARK_PAUSE || kind == RING_MARK_RESUME || kind == RING_MARK_WINDOW ||
+           kind == RING_MARK_WINDOW_END;
+}
+
 static void note_said(struct absorb_counts *c, unsigned int kind, uint64_t step)
 {
     if (kind == RING_MARK_WINDOW)
@@ -180,6 +187,8 @@ static bool take_watch(struct absorb *a, struct absorb_ring *r, const uint64_t *
         fields.bytes >>= 32;
     }
     put_record(a, TRACE_WATCH, r->tick, &fields, 6);
+    if (fields.watch_kind == TRACE_WATCH_BEGAN)
+        was_freed_ask(r, fields.address);
     return true;
 }
 
@@ -202,6 +211,7 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
     if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE)
         note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
     note_said(&a->totals, (unsigned int)(first >> 5) & 0x7ff, first >> 16);
+    r->process->gaps |= is_gap((unsigned int)(first >> 5) & 0x7ff);
     if ((first >> 5 & 0x7ff) == RING_MARK_ACCESS)
         return take_access(a, r, w, first);
     if ((first >> 5 & 0x7ff) == RING_MARK_WATCH)

@@ -163,6 +163,17 @@ void lookup_put(struct lookup *t, uint64_t key, uint64_t value)
     atomic_store_explicit(&entry->key, key, memory_order_release);
 }
 
+void lookup_each(struct lookup *t, void (*visit)(struct lookup_entry *entry))
+{
+    for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {
+        struct lookup_entry *segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
+
+        for (uint32_t i = 0; segment && i < segment_size(s); i++)
+            if (atomic_load(&segment[i].key) > RESERVED)
+                visit(&segment[i]);
+    }
+}
+
 void lookup_forget(struct lookup *t)
 {
     for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++)

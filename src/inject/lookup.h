@@ -46,6 +46,9 @@ void lookup_set(struct lookup *t, uint64_t key, uint64_t value);
 bool lookup_get(struct lookup *t, uint64_t key, uint64_t *value);
 void lookup_put(struct lookup *t, uint64_t key, uint64_t value);
 
+/* Each entry that has a key; those that come and go meanwhile may be met or not. */
+void lookup_each(struct lookup *t, void (*visit)(struct lookup_entry *entry));
+
 void lookup_forget(
     struct lookup *t); /* all keys; others may still read the old ones: they stay mapped */
 

@@ -1,4 +1,10 @@
-/* sample - see sample.h. */
+/* sample - see sample.h.
+ *
+ * Marks are asked for at every free, so they are in one table: a small one while few blocks are
+ * kept, then a large one. Who finds the small one full moves the marks; meanwhile others mark both.
+ * A mark too many costs a free the long way; one too few would lose it. So a block that was kept
+ * while they were moved may be marked twice, and unmarked once.
+ */
 #include "inject/sample.h"
 
 #include "inject/sys.h"
@@ -19,6 +25,7 @@ _Atomic uint8_t sample_few[SAMPLE_FEW], sample_many[SAMPLE_MANY];
 _Atomic bool sample_used, sample_many_used;
 
 static _Atomic uint32_t few_kept;
+static _Atomic bool moving; /* the marks are moved, or were */
 
 static __thread uint64_t drawn_with __attribute__((tls_model("initial-exec")));
 static __thread struct {
@@ -169,15 +176,49 @@ static void mark(const void *p, uint64_t among, int more)
         ;
 }
 
+/* The mark first: who frees the block unmarks what its value says. */
+static void move_mark(struct lookup_entry *entry)
+{
+    const void *p = (const void *)(uintptr_t)atomic_load(&entry->key);
+    uint64_t value = atomic_load(&entry->value);
+
+    if (!p || value & AMONG_MANY)
+        return;
+    mark(p, AMONG_MANY, 1);
+    atomic_compare_exchange_strong(&entry->value, &value, value | AMONG_MANY);
+}
+
+static void move_marks(void)
+{
+    if (atomic_exchange(&moving, true))
+        return;
+    lookup_each(&process.live, move_mark);
+    atomic_store(&sample_many_used, true);
+}
+
 /* Where the next block is marked. */
 static uint64_t place_of_mark(void)
 {
-    if (atomic_load_explicit(&few_kept, memory_order_relaxed) < FEW_MOST) {
-        atomic_fetch_add_explicit(&few_kept, 1, memory_order_relaxed);
-        return 0;
+    if (!atomic_load(&moving)) {
+        if (atomic_load_explicit(&few_kept, memory_order_relaxed) < FEW_MOST) {
+            atomic_fetch_add_explicit(&few_kept, 1, memory_order_relaxed);
+            return 0;
+        }
+        move_marks();
     }
-    atomic_store_explicit(&sample_many_used, true, memory_order_relaxed);
     return AMONG_MANY;
+}
+
+/* Marks that are moved by another thread, or by who this one has interrupted, are asked for where
+ * they were until all are there.
+ */
+static void mark_kept(const void *p, uint64_t among)
+{
+    mark(p, among, 1);
+    if (!among && atomic_load(&moving))
+        mark(p, AMONG_MANY, 1);
+    else if (among && !atomic_load(&sample_many_used))
+        mark(p, 0, 1);
 }
 
 /* Who is there already is marked: a block of the same address, whose end was missed. Mostly nothing
@@ -200,15 +241,16 @@ void sample_keep(const void *p, uint64_t bytes)
     if (!claim(p, &entry))
         return;
     among = place_of_mark();
-    atomic_store_explicit(&entry->value, bytes | among, memory_order_relaxed);
+    atomic_store(&entry->value, bytes | among);
     atomic_fetch_add_explicit(&process.kept, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&process.sampled_alive, bytes, memory_order_relaxed);
-    mark(p, among, 1);
+    mark_kept(p, among);
 }
 
 void sample_watch(const void *p)
 {
     mark(p, 0, 1);
+    mark(p, AMONG_MANY, 1);
 }
 
 bool sample_forget(const void *p)
@@ -234,6 +276,7 @@ void sample_forget_all(void)
     atomic_store(&process.sampled_alive, 0);
     atomic_store(&few_kept, 0);
     memset((void *)sample_few, 0, sizeof(sample_few));
-    if (atomic_exchange(&sample_many_used, false))
+    atomic_store(&sample_many_used, false);
+    if (atomic_exchange(&moving, false))
         memset((void *)sample_many, 0, sizeof(sample_many));
 }

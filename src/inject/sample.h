@@ -23,7 +23,9 @@
 extern _Atomic uint8_t sample_few[SAMPLE_FEW] __attribute__((visibility("hidden")));
 extern _Atomic uint8_t sample_many[SAMPLE_MANY] __attribute__((visibility("hidden")));
 
-/* Set when the first block was sampled, and when the first was marked among the many. */
+/* Set when the first block was sampled, and when all are marked among the many: a free asks one
+ * table, as each is a line of the cache that the program could have used.
+ */
 extern _Atomic bool sample_used, sample_many_used __attribute__((visibility("hidden")));
 
 static inline uint32_t sample_class(const void *p)
@@ -35,9 +37,9 @@ static inline bool sample_marked(const void *p)
 {
     uint32_t class = sample_class(p);
 
-    return atomic_load_explicit(&sample_few[class % SAMPLE_FEW], memory_order_relaxed) ||
-           (unlikely(atomic_load_explicit(&sample_many_used, memory_order_relaxed)) &&
-            atomic_load_explicit(&sample_many[class % SAMPLE_MANY], memory_order_relaxed));
+    return unlikely(atomic_load_explicit(&sample_many_used, memory_order_acquire))
+             ? atomic_load_explicit(&sample_many[class % SAMPLE_MANY], memory_order_relaxed)
+             : atomic_load_explicit(&sample_few[class % SAMPLE_FEW], memory_order_relaxed);
 }
 
 /* The thread's countdown for the mode that is on now. */

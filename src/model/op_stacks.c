@@ -106,6 +106,7 @@ struct describing {
     struct op_stack *out;
     uint64_t caller; /* the stack without the frame that is being looked at, and what that calls */
     bool called;     /* the next line of Python is that of a module */
+    bool stepping;   /* the optimizer is not within the engine of gradients */
     bool outermost;  /* no operator was met since the last line of Python */
     struct op_class *makers[MAKERS_MOST];
     int maker_count;
@@ -213,6 +214,15 @@ static void set_phase(struct describing *d, const struct op_name *n)
         *phase = OP_PHASE_BUILD;
 }
 
+/* "step" or, from Python 3.11 on, "LBFGS.step". */
+static bool is_step(const char *function)
+{
+    size_t length = function ? strlen(function) : 0;
+
+    return length >= 4 && !strcmp(function + length - 4, "step") &&
+           (length == 4 || function[length - 5] == '.');
+}
+
 static void take_name(struct describing *d, const struct op_name *n)
 {
     struct op_stack *out = d->out;
@@ -221,8 +231,12 @@ static void take_name(struct describing *d, const struct op_name *n)
     if (n->found.framework)
         out->framework = n->found.framework;
     set_phase(d, n);
-    if (!out->entered && (meaning == OP_OPTIMIZER || meaning == OP_BACKWARD))
+    if (!out->entered && (meaning == OP_OPTIMIZER || meaning == OP_BACKWARD)) {
         out->entered = d->caller;
+        d->stepping = meaning == OP_OPTIMIZER;
+    }
+    if (d->stepping && !out->step_line && meaning == OP_OPTIMIZER && is_step(n->function))
+        out->step_line = n->line;
     if (meaning == OP_NAMED || meaning == OP_COMPILED)
         set_op(d, n);
     if (meaning == OP_NODE)

@@ -37,6 +37,7 @@ struct op_stack {
     uint64_t stack;
     uint64_t
         entered; /* the stack that called an optimizer or the engine of gradients; 0: neither */
+    uint64_t step_line;      /* where the first of the framework's optimizers was in its `step` */
     struct table_frame site; /* by op_stack_site alone */
     bool sited;
     enum op_phase phase;

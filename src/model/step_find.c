@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "model/batches.h"
+#include "model/step_calls.h"
 #include "model/step_lines.h"
 #include "trace/batch.h"
 
@@ -281,6 +282,9 @@ size_t step_find_ends(const struct step_birth *births, size_t count, uint64_t *e
 
     *how = STEP_BY_OPTIMIZER;
     found = step_lines_ends(births, count, OP_PHASE_OPTIMIZER, ends);
+    if (found)
+        return found;
+    found = step_calls_ends(births, count, ends);
     if (found)
         return found;
     *how = STEP_BY_BACKWARD;

@@ -125,12 +125,36 @@ size_t tensor_curve_birth(const struct tensor_curve *c, const struct tensors *t,
     return number < t->born[place - 1] ? c->births[place - 1][number] : c->count;
 }
 
+/* Away from `near` by steps that double, until the edge lies between two of them. */
+static void enclose(const struct tensor_curve *c, const struct tensor_edge *event, size_t near,
+                    size_t *low, size_t *high)
+{
+    size_t step = 1;
+
+    if (near < c->count && by_time(&c->edges[near], event) < 0) {
+        *low = near + 1;
+        while (*low + step < c->count && by_time(&c->edges[*low + step], event) < 0) {
+            *low += step + 1;
+            step *= 2;
+        }
+        *high = *low + step < c->count ? *low + step : c->count;
+    } else {
+        *high = near;
+        while (step <= *high && by_time(&c->edges[*high - step], event) >= 0) {
+            *high -= step;
+            step *= 2;
+        }
+        *low = step <= *high ? *high - step + 1 : 0;
+    }
+}
+
 size_t tensor_curve_at(const struct tensor_curve *c, uint32_t place, uint64_t time_ns,
-                       uint64_t number)
+                       uint64_t number, size_t near)
 {
     const struct tensor_edge event = {.time_ns = time_ns, .number = number, .place = place};
-    size_t low = 0, high = c->count;
+    size_t low, high;
 
+    enclose(c, &event, near < c->count ? near : c->count, &low, &high);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 

@@ -31,9 +31,11 @@ void tensor_curve_start(struct tensor_curve *c, const struct tensors *t, uint64_
 size_t tensor_curve_birth(const struct tensor_curve *c, const struct tensors *t, uint32_t place,
                           uint32_t number);
 
-/* The first edge that is not before an event of a process, by its time and number. */
+/* The first edge that is not before an event of a process, by its time and number. It is found the
+ * sooner the nearer it is to `near`, an edge or the count.
+ */
 size_t tensor_curve_at(const struct tensor_curve *c, uint32_t place, uint64_t time_ns,
-                       uint64_t number);
+                       uint64_t number, size_t near);
 
 /* Try: so many bytes less from one edge to before another. */
 void tensor_curve_try(struct tensor_curve *c, size_t from, size_t to, uint64_t bytes);

@@ -5,10 +5,6 @@
 
 #include <stdlib.h>
 
-struct stretch { /* of edges */
-    size_t from, to;
-};
-
 static void add(struct wastes *w, struct waste x)
 {
     memory_fit(w->list, w->room, w->count + 1);
@@ -17,17 +13,17 @@ static void add(struct wastes *w, struct waste x)
 
 /* ---- what is known of a stretch ---- */
 
-static size_t edge_at(const struct wastes *w, uint32_t place, struct use_point p)
+static size_t edge_at(const struct wastes *w, uint32_t place, struct use_point p, size_t near)
 {
-    return tensor_curve_at(w->curve, place, p.time_ns, p.number);
+    return tensor_curve_at(w->curve, place, p.time_ns, p.number, near);
 }
 
-static bool has_peak(const struct wastes *w, struct stretch s)
+static bool has_peak(const struct wastes *w, struct waste_stretch s)
 {
     return s.from <= w->curve->peak_at && w->curve->peak_at < s.to;
 }
 
-static bool is_better(const struct wastes *w, struct stretch a, struct stretch b)
+static bool is_better(const struct wastes *w, struct waste_stretch a, struct waste_stretch b)
 {
     if (has_peak(w, a) != has_peak(w, b))
         return has_peak(w, a);
@@ -35,19 +31,19 @@ static bool is_better(const struct wastes *w, struct stretch a, struct stretch b
 }
 
 /* The part of a stretch in which every use is told: the one with the peak, or the longest. */
-static struct stretch known_part(const struct wastes *w, uint32_t place, struct stretch s)
+static struct waste_stretch known_part(const struct wastes *w, uint32_t place,
+                                       struct waste_stretch s)
 {
-    struct stretch best = {s.from, s.from};
+    struct waste_stretch best = {s.from, s.from};
     bool any = false;
 
     for (size_t i = 0; w->uses && i < w->uses->window_count; i++) {
         const struct use_window *window = &w->uses->windows[i];
-        struct stretch part;
+        struct waste_stretch part = {w->known[i].from, w->known[i].to};
 
         if (window->place != place)
             continue;
         any = true;
-        part = (struct stretch){edge_at(w, place, window->from), edge_at(w, place, window->to)};
         part.from = part.from > s.from ? part.from : s.from;
         part.to = part.to < s.to ? part.to : s.to;
         if (part.from < part.to && is_better(w, part, best))
@@ -90,7 +86,7 @@ static bool step_ends(const struct wastes *w, uint64_t process, uint64_t from_ns
 
 static void add_stretch(struct wastes *w, struct waste x, size_t from, size_t to)
 {
-    struct stretch s = {from, to};
+    struct waste_stretch s = {from, to};
 
     if (from >= to)
         return;
@@ -124,7 +120,8 @@ static void judge_used(struct wastes *w, uint32_t i, const struct use *use)
     bool first = true;
 
     for (; use; use = uses_next(w->uses, use), first = false) {
-        size_t from = edge_at(w, x->place, use->from), to = edge_at(w, x->place, use->to);
+        size_t from = edge_at(w, x->place, use->from, needed);
+        size_t to = edge_at(w, x->place, use->to, from);
 
         add_stretch(
             w, (struct waste){first ? WASTE_EARLY : WASTE_IDLE, true, i, 0, 0, name, use->name},
@@ -140,8 +137,8 @@ static void judge_used(struct wastes *w, uint32_t i, const struct use *use)
 
 static void judge_unused(struct wastes *w, uint32_t i)
 {
-    struct stretch life = {w->curve->born[i], w->curve->died[i]};
-    struct stretch known = known_part(w, w->tensors->list[i].place, life);
+    struct waste_stretch life = {w->curve->born[i], w->curve->died[i]};
+    struct waste_stretch known = known_part(w, w->tensors->list[i].place, life);
     bool whole = known.from == life.from && known.to == life.to;
 
     if (whole)
@@ -210,8 +207,22 @@ static void judge(struct wastes *w, uint32_t i)
         judge_unused(w, i);
 }
 
+static void find_known(struct wastes *w)
+{
+    size_t count = w->uses ? w->uses->window_count : 0;
+
+    w->known = memory_zeroed((count + 1) * sizeof(*w->known));
+    for (size_t i = 0; i < count; i++) {
+        const struct use_window *window = &w->uses->windows[i];
+
+        w->known[i].from = edge_at(w, window->place, window->from, 0);
+        w->known[i].to = edge_at(w, window->place, window->to, w->curve->count);
+    }
+}
+
 void wastes_find(struct wastes *w)
 {
+    find_known(w);
     for (size_t i = 0; i < w->tensors->count; i++)
         judge(w, (uint32_t)i);
     find_again(w);
@@ -220,7 +231,9 @@ void wastes_find(struct wastes *w)
 void wastes_free(struct wastes *w)
 {
     free(w->list);
+    free(w->known);
     w->list = NULL;
+    w->known = NULL;
     w->count = w->room = 0;
 }
 

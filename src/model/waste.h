@@ -42,8 +42,11 @@ struct wastes { /* zeroed: empty */
     const struct uses *uses; /* NULL: none are known */
     const struct tensor_curve *curve;
     const struct moments *moments;
-    struct tensor ***of; /* see tensors_by_process */
-    bool everywhere;     /* idle ones also where the peak is not */
+    struct tensor ***of;   /* see tensors_by_process */
+    struct waste_stretch { /* of edges */
+        size_t from, to;
+    } * known;       /* by place of the windows of uses */
+    bool everywhere; /* idle ones also where the peak is not */
     struct waste *list;
     size_t count, room;
 };

@@ -269,6 +269,24 @@ static void add_block(struct watches *w, uint64_t process, const struct trace_ev
                                                        .ended = began ? 0 : ev->watch.watch_kind};
 }
 
+/* Whether it was freed before is known where all blocks are, and not of a stack: libc maps those
+ * unseen. What is freed again later was somebody's meanwhile.
+ */
+static void say_dead(struct watch_block *b)
+{
+    b->dead = b->why != TRACE_WATCH_STACK;
+}
+
+static void lose(struct watches *w, const struct trace_loss *loss)
+{
+    if (loss->what == TRACE_LOST_TORN || loss->what == TRACE_LOST_TICKS ||
+        loss->what == TRACE_LOST_CONTEXTS)
+        return;
+    for (size_t i = 0; i < w->block_count; i++)
+        if (w->blocks[i].process == loss->process || !loss->process)
+            w->blocks[i].dead = false;
+}
+
 static bool is_end(uint64_t kind)
 {
     return kind == TRACE_WATCH_ENDED || kind == TRACE_WATCH_GONE || kind == TRACE_WATCH_FREED;
@@ -285,11 +303,14 @@ static void take_of_block(struct watches *w, const struct watch_process *p, stru
         b->why = ev->watch.bytes;
     else if (kind == TRACE_WATCH_COMMAND)
         take_command(w, p, b, ev);
+    else if (kind == TRACE_WATCH_DEAD)
+        say_dead(b);
     else if (kind == TRACE_WATCH_UNTOLD)
         b->untold += ev->watch.bytes < UINT64_MAX - b->untold ? ev->watch.bytes : 0;
     else if (kind == TRACE_WATCH_BEGAN || is_end(kind)) {
         b->to_ns = ev->time_ns;
         b->ended = kind == TRACE_WATCH_BEGAN ? TRACE_WATCH_ENDED : kind;
+        b->dead = b->dead && kind != TRACE_WATCH_FREED;
     }
 }
 
@@ -336,6 +357,9 @@ void watches_take(void *watches, const struct trace_event *ev)
         break;
     case TRACE_WATCH:
         take_watch(w, ev);
+        break;
+    case TRACE_LOSS:
+        lose(w, &ev->loss);
         break;
     default:
         break;

@@ -25,6 +25,7 @@ struct watch_block {
     uint64_t process, address, bytes, name;
     uint64_t from_ns, to_ns; /* to_ns UINT64_MAX: to the end */
     uint64_t ended;          /* enum trace_watch_kind: how; 0: it did not */
+    bool dead;               /* it was freed before it was watched */
     uint64_t why; /* enum trace_watch_why: that it was only looked at, at last; 0: it was guarded */
     uint64_t changes;
     size_t first;            /* the place of the first one */

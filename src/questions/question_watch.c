@@ -10,6 +10,7 @@
 #include "model/watch_looks.h"
 #include "questions/covered_answer.h"
 #include "questions/question.h"
+#include "questions/watch_dead.h"
 #include "questions/watch_unmet.h"
 
 #include <inttypes.h>
@@ -277,7 +278,7 @@ static void put_block(struct asked *q, struct table *t, struct watch_state *s,
         cell_number(&c[COMMANDS], b->commands);
         cell_number(&c[UNKNOWN], b->unknown);
     }
-    cell_text(&c[ENDED], ended_text(b->ended));
+    cell_text(&c[ENDED], b->dead ? "it was freed before it was watched" : ended_text(b->ended));
     if (b->why)
         cell_text(&c[LOOKED], looked_text(b->why));
 }
@@ -310,6 +311,8 @@ static void put_blocks(struct asked *q, struct watch_state *s)
     for (size_t i = 0; i < w->block_count; i++)
         put_block(q, t, s, &w->blocks[i]);
     t->note = watch_unmet_note(q, &s->unmet, w);
+    if (!t->note)
+        t->note = watch_dead_note(q, w);
     if (!t->note && unknown(w))
         t->note =
             "Where unknown is not 0, the content could not be read before or after so many commands: what they "

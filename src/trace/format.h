@@ -287,6 +287,7 @@ enum trace_watch_kind {
         11, /* of that look; bytes: the number << 33 | (could it not be read?) << 32 | a hash */
     TRACE_WATCH_UNKNOWN = 12, /* it is not watched: no object of a device that is known, */
     TRACE_WATCH_NO_SLOT = 13, /* or too many of these are */
+    TRACE_WATCH_DEAD = 14,    /* it was freed before it was watched */
 };
 
 enum trace_watch_why {

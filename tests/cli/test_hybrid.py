@@ -68,6 +68,21 @@ def test_large_blocks_are_counted_to_the_byte_in_threads_children_and_reallocs(b
     assert sum(alive.values()) == sum(s[4] for s in said.values())
 
 
+def test_no_free_is_missed_when_threads_keep_more_blocks_than_are_marked_at_first(run, target, tmp_path):
+    trace = tmp_path / "t.tide"
+    done = run("record", "-q", "--no-cpu", "--exact=4K", "-o", trace, target("record/many_kept"))
+    assert done.returncode == 0, done.stderr
+    count, size = map(int, done.stderr.split())
+    alive = {}
+    for r in records(trace):
+        if r["kind"] == "ALLOC" and r["bytes"] == size:
+            alive[r["address"]] = r["bytes"]
+        elif r["kind"] == "FREE":
+            alive.pop(r["address"], None)
+        assert r["kind"] != "LOSS" or r["what"] == 7
+    assert len(alive) == count
+
+
 def test_reports_add_both_parts_and_say_how_each_is_known(both, ask):
     trace, said = both("4096", 3000)
     large, small = (sum(s[i] for s in said.values()) for i in (1, 3))

@@ -178,6 +178,37 @@ def test_steps_are_found_and_said_how(asked):
     assert [(r["steps"], r["found_by"]) for r in told["loops"]] == [(7, "the program")]
 
 
+SEARCHED = """
+import sys, torch
+model = torch.nn.Sequential(torch.nn.Linear(90, 300), torch.nn.Tanh(), torch.nn.Linear(300, 40))
+search = sys.argv[1] if sys.argv[1:] else None
+optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=4, history_size=3, line_search_fn=search)
+x, y = torch.randn(200, 90), torch.randn(200, 40)
+
+def closure():
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    return loss
+
+for step in range(7):
+    optimizer.step(closure)
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("search", [[], ["strong_wolfe"]], ids=["plain", "line search"])
+def test_an_optimizer_whose_closures_make_everything_has_as_many_steps_as_it_was_called(run, tmp_path, search):
+    script, path = tmp_path / "searched.py", tmp_path / "t.tide"
+    script.write_text(SEARCHED, encoding="utf-8")
+    done = run("record", "-q", "-o", path, torch_python(), script, *search, timeout=300)
+    assert done.returncode == 0, done.stderr
+    done = run("report", path, "steps", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    loops = json.loads(done.stdout)["tables"]["loops"]["rows"]
+    assert [(r["steps"], r["found_by"]) for r in loops] == [(7, "the optimizer's frames")]
+
+
 def test_what_was_allocated_in_a_found_step_is_said_to_be_unknown(run, tmp_path):
     path = tensormaker.make(tmp_path / "life.tide", LIFE)
     done = run("report", path, "leaks", "--born-in", "2")

@@ -93,6 +93,18 @@ def test_what_does_not_change_and_what_is_gone(watched, build):
     assert (blocks["third"]["changes"], blocks["third"]["ended"]) == (0, "it was freed")
 
 
+@pytest.mark.parametrize("options, dead", [
+    (["--exact"], ["elsewhere", "freed"]), (["--exact=4K"], []), (["--sample=64K"], [])], ids=["exact", "hybrid", "sample"])
+def test_what_was_freed_before_it_was_watched_is_told_where_all_blocks_are_known(watched, build, options, dead):
+    blocks, _ = watched(*options, "--", build / "tests" / "targets" / "record" / "watches_dead")
+    was = "it was freed before it was watched"
+    assert set(blocks) == {"freed", "elsewhere", "reused", "copied", "inside", "mapped", "living", "still"}
+    assert sorted(name for name, row in blocks.items() if row["ended"] == was) == dead
+    assert (blocks["living"]["ended"], blocks["still"]["ended"]) == ("it was freed", None)
+    note = watched.tables["watched"].get("note") or ""
+    assert ("2 of these had been freed before" in note) == bool(dead), note
+
+
 BUFFERS = """
 import array, tidemark
 a, b = array.array("d", range(1000)), bytearray(5000)

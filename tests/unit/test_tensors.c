@@ -332,7 +332,7 @@ static void nothing_at_all_is_no_mistake(void)
 
 static uint64_t line_of(const struct op_stack *o, const char *name)
 {
-    if (!strncmp(name, "in_", 3))
+    if (!strncmp(name, "in_", 3) || !strncmp(name, "at", 2))
         return 2;
     if (!strncmp(name, "hook_", 5))
         return 1;
@@ -340,8 +340,8 @@ static uint64_t line_of(const struct op_stack *o, const char *name)
                                          : 0;
 }
 
-/* Names tell more: in_x is made within an optimizer's line, hook_x within one of gradients, two_x
- * by another thread. */
+/* Names tell more: in_x is made within an optimizer's line, at7_x by line 7 of its own step, hook_x
+ * within one of gradients, two_x by another thread. */
 static size_t steps_of(const char *setup, const char *step, int steps, const char *end,
                        enum step_how *how)
 {
@@ -350,6 +350,8 @@ static size_t steps_of(const char *setup, const char *step, int steps, const cha
     uint64_t ends[MOST];
 
     for (uint32_t i = 0; i < l->count; i++) {
+        if (!strncmp(l->names[i], "at", 2))
+            l->from[i].step_line = (uint64_t)atoi(l->names[i] + 2);
         births[i] = (struct step_birth){.time_ns = l->list[i].born_ns,
                                         .process = 1,
                                         .thread = strncmp(l->names[i], "two_", 4) ? 1 : 2,
@@ -401,6 +403,20 @@ static void steps_that_are_never_left_are_not_counted(void)
     CHECK(steps_of("w=build/empty/400 w=build/empty/400 w=build/empty/400 ",
                    "in_h=forward/mm/80 in_g=backward/mm/40 in_h=forward/mm/80 in_g=backward/mm/40 ",
                    5, "", &how) == 0);
+}
+
+static void an_optimizer_that_makes_everything_has_as_many_steps_as_calls(void)
+{
+    enum step_how how;
+#define FIRST "at3_h=forward/mm/80 at3_g=backward/mm/40 "
+#define AGAIN "at9_d=optimizer/neg/40 at12_h=forward/mm/80 at12_g=backward/mm/40 "
+
+    CHECK(steps_of(MODEL, FIRST AGAIN AGAIN, 5, "", &how) == 5 && how == STEP_BY_OPTIMIZER);
+    CHECK(steps_of(MODEL, FIRST AGAIN, 2, FIRST AGAIN AGAIN AGAIN, &how) == 3);
+    CHECK(steps_of(MODEL, FIRST AGAIN, 2, "", &how) == 0);
+    CHECK(steps_of(MODEL, FIRST, 5, "", &how) == 0); /* nothing tells them apart */
+    /* One that has ended at once, and the one after it: or a closure that has made more? */
+    CHECK(steps_of(MODEL, FIRST AGAIN, 4, FIRST FIRST AGAIN, &how) == 0);
 }
 
 static void an_optimizer_in_a_hook_makes_no_steps_of_its_own(void)
@@ -578,6 +594,8 @@ int main(void)
         {"of two optimizers the last ends a step", of_two_optimizers_the_last_ends_a_step},
         {"what an optimizer calls is of its step", what_an_optimizer_calls_is_of_its_step},
         {"steps that are never left are not counted", steps_that_are_never_left_are_not_counted},
+        {"an optimizer that makes everything has as many steps as calls",
+         an_optimizer_that_makes_everything_has_as_many_steps_as_calls},
         {"an optimizer in a hook makes no steps of its own",
          an_optimizer_in_a_hook_makes_no_steps_of_its_own},
         {"loops that follow each other all count", loops_that_follow_each_other_all_count},
