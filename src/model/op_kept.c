@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char *op_kept_text(struct op_stacks *s, const char *text, size_t length)
+const char *op_kept_text(struct op_kept *s, const char *text, size_t length)
 {
     uint64_t hash = hash_bytes(HASH_START, text, length), at;
 
@@ -20,7 +20,7 @@ const char *op_kept_text(struct op_stacks *s, const char *text, size_t length)
     return (const char *)(uintptr_t)at;
 }
 
-struct op_class *op_kept_class(struct op_stacks *s, const char *name, size_t length)
+struct op_class *op_kept_class(struct op_kept *s, const char *name, size_t length)
 {
     const char *text = op_kept_text(s, name, length);
     struct op_class *made;
@@ -47,7 +47,7 @@ static uint64_t hash_of(const struct op_stack *o)
 
     hash = hash_mix(hash_mix(hash, (uintptr_t)o->called), (uintptr_t)o->node);
     hash = hash_mix(hash_mix(hash, (uintptr_t)o->modules), (uintptr_t)o->maker);
-    return hash_mix(hash_mix(hash, o->stack), o->entered);
+    return hash_mix(hash_mix(hash_mix(hash, o->stack), o->entered), o->step_line);
 }
 
 static bool is_same(const struct op_stack *a, const struct op_stack *b)
@@ -55,17 +55,24 @@ static bool is_same(const struct op_stack *a, const struct op_stack *b)
     return a->framework == b->framework && a->op == b->op && a->called == b->called &&
            a->node == b->node && a->modules == b->modules && a->maker == b->maker &&
            a->frames == b->frames && a->stack == b->stack && a->entered == b->entered &&
-           flags_of(a) == flags_of(b);
+           a->step_line == b->step_line && flags_of(a) == flags_of(b);
 }
 
-struct op_stack *op_kept_stack(struct op_stacks *s, const struct op_stack *like)
+struct op_stack *op_kept_stack(struct op_kept *s, const struct op_stack *like)
 {
     uint64_t hash = hash_of(like), at;
 
-    for (; intmap_get(&s->commons, hash, &at); hash++)
+    for (; intmap_get(&s->stacks, hash, &at); hash++)
         if (is_same((const struct op_stack *)(uintptr_t)at, like))
             return (struct op_stack *)(uintptr_t)at;
     at = (uintptr_t)memcpy(arena_alloc(s->arena, sizeof(*like)), like, sizeof(*like));
-    intmap_put(&s->commons, hash, at);
+    intmap_put(&s->stacks, hash, at);
     return (struct op_stack *)(uintptr_t)at;
+}
+
+void op_kept_free(struct op_kept *s)
+{
+    intmap_free(&s->texts);
+    intmap_free(&s->classes);
+    intmap_free(&s->stacks);
 }

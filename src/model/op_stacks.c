@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "model/op_kept.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ const char *op_phase_text(enum op_phase phase)
 
 void op_stacks_start(struct op_stacks *s, const struct frames *f, struct arena *a)
 {
-    *s = (struct op_stacks){.frames = f, .arena = a};
+    *s = (struct op_stacks){.frames = f, .arena = a, .kept = {.arena = a}};
 }
 
 /* When the first stack is asked for: of several that are alike, one describes. */
@@ -53,9 +52,7 @@ static void make_room(struct op_stacks *s)
 
 void op_stacks_free(struct op_stacks *s)
 {
-    intmap_free(&s->texts);
-    intmap_free(&s->classes);
-    intmap_free(&s->commons);
+    op_kept_free(&s->kept);
     free(s->known);
     free(s->plain);
     free(s->meanings);
@@ -135,12 +132,12 @@ static void add_class(struct describing *d, const char *function)
     if (!end || *begin == '<') /* "f.<locals>.g" is no method */
         return;
     add_module(d, begin, (size_t)(end - begin));
-    op_kept_class(d->stacks, begin, (size_t)(end - begin))->module = true;
+    op_kept_class(&d->stacks->kept, begin, (size_t)(end - begin))->module = true;
 }
 
 static void add_maker(struct describing *d, const struct op_found *found)
 {
-    struct op_class *c = op_kept_class(d->stacks, found->name, found->length);
+    struct op_class *c = op_kept_class(&d->stacks->kept, found->name, found->length);
 
     d->out->maker = c;
     if (d->maker_count < MAKERS_MOST)
@@ -175,7 +172,7 @@ static void set_compiled(struct describing *d, const struct op_name *n)
 
     name = arena_printf(d->stacks->arena, "inductor %.*s%s%s:%" PRIu64, (int)length,
                         kernel ? kernel : "", kernel ? " " : "", text_base(file), n->line);
-    d->out->op = d->out->called = op_kept_text(d->stacks, name, strlen(name));
+    d->out->op = d->out->called = op_kept_text(&d->stacks->kept, name, strlen(name));
 }
 
 static void set_op(struct describing *d, const struct op_name *n)
@@ -184,7 +181,7 @@ static void set_op(struct describing *d, const struct op_name *n)
         set_compiled(d, n);
         return;
     }
-    d->out->op = op_kept_text(d->stacks, n->found.name, n->found.length);
+    d->out->op = op_kept_text(&d->stacks->kept, n->found.name, n->found.length);
     if (d->outermost)
         d->out->called = d->out->op;
     d->outermost = false;
@@ -193,7 +190,7 @@ static void set_op(struct describing *d, const struct op_name *n)
 static void set_node(struct describing *d, const struct op_name *n)
 {
     if (n->found.length != 4 || strncmp(n->found.name, "Node", 4) != 0)
-        d->out->node = op_kept_text(d->stacks, n->found.name, n->found.length);
+        d->out->node = op_kept_text(&d->stacks->kept, n->found.name, n->found.length);
 }
 
 static void set_phase(struct describing *d, const struct op_name *n)
@@ -291,7 +288,7 @@ static bool is_of_tensor(const struct frames *f, const struct op_stack *o)
 static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
 {
     const struct frames *f = s->frames;
-    uint64_t chain[DEPTH_MOST];
+    uint64_t chain[DEPTH_MOST] = {0};
     struct describing d = {.stacks = s, .out = out, .outermost = true};
     size_t depth = 0;
 
@@ -306,7 +303,7 @@ static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
     }
     settle_makers(&d);
     if (d.length)
-        out->modules = op_kept_text(s, d.modules, d.length);
+        out->modules = op_kept_text(&s->kept, d.modules, d.length);
     out->tensor = is_of_tensor(s->frames, out);
 }
 
@@ -358,7 +355,7 @@ const struct op_stack *op_stacks_common(struct op_stacks *s, uint64_t stack)
     derive(s, stack, &one);
     if (!one.tensor) {
         one.stack = one.entered = 0;
-        s->known[stack] = op_kept_stack(s, &one);
+        s->known[stack] = op_kept_stack(&s->kept, &one);
     } else {
         s->known[stack] = arena_alloc(s->arena, sizeof(one));
         *s->known[stack] = one;

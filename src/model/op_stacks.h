@@ -5,50 +5,7 @@
 #ifndef MODEL_OP_STACKS_H
 #define MODEL_OP_STACKS_H
 
-#include "model/frames.h"
-#include "model/op_rules.h"
-
-enum op_phase {
-    OP_PHASE_OTHER,     /* the program's own code, outside of all that follows */
-    OP_PHASE_BUILD,     /* a module is made, moved or loaded */
-    OP_PHASE_FORWARD,   /* in the call of a module */
-    OP_PHASE_BACKWARD,  /* gradients are computed */
-    OP_PHASE_RECOMPUTE, /* a module is called again for them: activations that were not kept */
-    OP_PHASE_OPTIMIZER,
-};
-
-/* A class of the program. It is one of modules if such a module was called, or makes others as it
- * is made; else it holds what is no model's: data, a memory of experience. Known once all stacks
- * are.
- */
-struct op_class {
-    bool module;
-};
-
-struct op_stack {
-    const char *framework; /* NULL: it has no frame of any */
-    const char *op;        /* the innermost operator; NULL: there is none */
-    const char
-        *called;      /* the outermost one that Python called, which is the same or has called it */
-    const char *node; /* in the backward phase: whose gradients */
-    const char *modules; /* classes of the modules it is in, as Net/Block/Linear; NULL: in none */
-    const struct op_class *maker; /* the class of the object that code of the program makes; NULL */
-    const struct frames *frames;
-    uint64_t stack;
-    uint64_t
-        entered; /* the stack that called an optimizer or the engine of gradients; 0: neither */
-    uint64_t step_line;      /* where the first of the framework's optimizers was in its `step` */
-    struct table_frame site; /* by op_stack_site alone */
-    bool sited;
-    enum op_phase phase;
-    bool native;    /* it has frames of native code */
-    bool tensor;    /* its blocks are the memory of tensors */
-    bool workspace; /* or what kernels work in */
-    bool reserve;   /* or what a framework's pool takes, to make tensors of it later */
-    bool data;      /* where inputs are read */
-    bool bucket;    /* for gradients, of which other ranks are told */
-    bool outside;   /* of the windows: nothing is known of it */
-};
+#include "model/op_kept.h"
 
 struct op_stacks { /* zeroed: empty */
     struct op_stacks
@@ -56,9 +13,7 @@ struct op_stacks { /* zeroed: empty */
     const struct frames *frames;
     struct arena *arena;
     struct op_stack **known; /* by stack: its description; NULL: not asked for yet */
-    struct intmap texts;     /* hash of a text -> the text */
-    struct intmap classes;   /* text -> its class */
-    struct intmap commons;   /* hash of a description that many stacks share -> it */
+    struct op_kept kept;     /* what they share */
     uint32_t *meanings;      /* by frame: 1 + its place in `found`; 0: not looked at */
     unsigned char *plain;    /* by frame: enum op_plain of op_stacks.c */
     struct op_names *found;
