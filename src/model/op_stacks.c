@@ -288,13 +288,14 @@ static bool is_of_tensor(const struct frames *f, const struct op_stack *o)
 static void describe(struct op_stacks *s, uint64_t stack, struct op_stack *out)
 {
     const struct frames *f = s->frames;
-    uint64_t chain[DEPTH_MOST] = {0};
+    uint64_t chain[DEPTH_MOST];
     struct describing d = {.stacks = s, .out = out, .outermost = true};
     size_t depth = 0;
 
     for (; stack && stack <= f->stack_count && depth < DEPTH_MOST; stack = f->stacks[stack].parent)
         chain[depth++] = stack;
     while (depth--) {
+        /* cppcheck-suppress uninitvar ; not before it was put there */
         uint32_t frame = f->stacks[chain[depth]].frame;
 
         d.caller = f->stacks[chain[depth]].parent;
