@@ -44,12 +44,17 @@ void heap_take_mark(struct heap *h, const struct trace_event *ev)
     keep_state(p);
 }
 
+/* How a process ended may be told later than that it did: when is what was told first. */
 void heap_take_end(struct heap *h, const struct trace_event *ev)
 {
-    if (h->pass->ends.used < ENDS_MOST && ev->process_end.end != TRACE_END_OUTLIVED &&
-        ev->time_ns <= h->pass->to_ns)
-        intmap_put(&h->pass->ends, ev->process_end.process,
-                   ev->time_ns << 1 | (ev->process_end.end == TRACE_END_EXECED));
+    uint64_t execed = ev->process_end.end == TRACE_END_EXECED, end = ev->time_ns << 1, known;
+
+    if (h->pass->ends.used >= ENDS_MOST || ev->process_end.end == TRACE_END_OUTLIVED ||
+        ev->time_ns > h->pass->to_ns)
+        return;
+    if (intmap_get(&h->pass->ends, ev->process_end.process, &known))
+        end = known;
+    intmap_put(&h->pass->ends, ev->process_end.process, end | execed);
 }
 
 void heap_set_end(const struct heap *h, struct heap_process *p)
