@@ -13,7 +13,8 @@ import subprocess
 
 import pytest
 
-from tracemaker import ALLOC, END, FACT, FREE, PROCESS, PROCESS_END, STRING, THREAD, Trace, record
+from tracemaker import ALLOC, END, FACT, FREE, PROCESS, PROCESS_END, STRING, THREAD, Trace
+from tracemaker import record as made
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MAKEFILE = """\
@@ -162,12 +163,12 @@ def test_an_end_is_noticed_between_two_samples(run, tmp_path):
 
 def test_a_process_ends_when_it_is_first_said_to_though_how_is_told_later(run, tmp_path):
     """Its end was seen, and the kernel told only after the other process had more: the two never lived together."""
-    events = [record(PROCESS, 1, 0, 100, 1, 0), record(PROCESS, 2, 1, 200, 1, 2), record(THREAD, 1, 1, 100),
-              record(THREAD, 2, 2, 200), record(ALLOC, 2, 4096, 1_000_000, 0, 0, 0, step=1000),
-              record(PROCESS_END, 2, 0, 0, step=1000), record(ALLOC, 1, 4096, 2_000_000, 0, 0, 0, step=1000),
-              record(PROCESS_END, 2, 1, 0, step=1000), record(FREE, 1, 4096, 0, 15, step=1000),
-              record(PROCESS_END, 1, 1, 0, step=300_000_000), record(END)]
-    trace = Trace().add([record(STRING, 1, tail=b"recorded"), record(FACT, 0, 0, 1, tail=b"sampled")])
+    events = [made(PROCESS, 1, 0, 100, 1, 0), made(PROCESS, 2, 1, 200, 1, 2), made(THREAD, 1, 1, 100),
+              made(THREAD, 2, 2, 200), made(ALLOC, 2, 4096, 1_000_000, 0, 0, 0, step=1000),
+              made(PROCESS_END, 2, 0, 0, step=1000), made(ALLOC, 1, 4096, 2_000_000, 0, 0, 0, step=1000),
+              made(PROCESS_END, 2, 1, 0, step=1000), made(FREE, 1, 4096, 0, 15, step=1000),
+              made(PROCESS_END, 1, 1, 0, step=300_000_000), made(END)]
+    trace = Trace().add([made(STRING, 1, tail=b"recorded"), made(FACT, 0, 0, 1, tail=b"sampled")])
     trace = trace.add(events, 0, 400_000_000).write(tmp_path / "t.tide")
     for question in ("peak", "summary"):
         said = json.loads(run("report", trace, question, "-f", "json").stdout)["tables"]["facts"]["values"]
