@@ -72,7 +72,7 @@ def events_of(tide, trace):
         if record["kind"] == "INFOS":
             sizes.update(((process, info), size) for info, size, *_ in record["infos"])
         elif record["kind"] == "PROCESS_END":
-            ends[process] = record["time_ns"]
+            ends.setdefault(process, record["time_ns"])  # how it ended may be told later
         elif record["kind"] == "BATCH":
             for what, time, _, info, *_ in record["batch"]:
                 last[process] = max(last[process], time)
