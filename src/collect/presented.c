@@ -109,6 +109,8 @@ static void hear_waiting(struct presented *p)
 /* Who says nothing makes room for others. */
 static void keep_waiting(struct presented *p, int fd, int pid)
 {
+    if (p->waiting_count == PRESENTED_WAITING)
+        hear_waiting(p);
     if (p->waiting_count == PRESENTED_WAITING) {
         close(p->waiting[0].fd);
         for (unsigned int i = 1; i < PRESENTED_WAITING; i++)

@@ -19,6 +19,8 @@
 #include <sys/un.h>
 
 #define NOBODY 65534u /* whom a user is called who has no number here */
+#define GIVEN_US 1000000
+#define KNOWN_US 200000 /* waited for only where thousands stand at the door and say nonsense */
 
 /* Of "/proc/PID/fd/N". */
 static int pid_in(const char *path)
@@ -57,18 +59,18 @@ static bool reach(int fd, int pid, const char *door)
 }
 
 /* -1: we must not ask. */
-static int open_socket(int flags)
+static int open_socket(void)
 {
     long fd = -1;
 
     if (sys_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) == 0)
-        fd = sys_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, 0, 0, 0);
+        fd = sys_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0, 0, 0);
     return sys_failed(fd) ? -1 : (int)fd;
 }
 
-static void be_patient(int fd)
+static void be_patient(int fd, long us)
 {
-    struct timeval most = {.tv_sec = 1};
+    struct timeval most = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
 
     sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&most, sizeof(most), 0);
     sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&most, sizeof(most), 0);
@@ -96,11 +98,11 @@ static int receive(int fd)
 
 int ask_collector(const char *path)
 {
-    int pid = pid_in(path), got = -1, fd = pid ? open_socket(0) : -1;
+    int pid = pid_in(path), got = -1, fd = pid ? open_socket() : -1;
 
     if (fd < 0)
         return -1;
-    be_patient(fd);
+    be_patient(fd, GIVEN_US);
     if (reach(fd, pid, RING_GIVEN) && is_collector(fd, pid))
         got = receive(fd);
     sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -113,9 +115,10 @@ void ask_to_know(uint32_t number)
     struct ring_presented us = {.secret = c->secret, .process = number};
     int fd;
 
-    fd = c->secret ? open_socket(SOCK_NONBLOCK) : -1;
+    fd = c->secret ? open_socket() : -1;
     if (fd < 0)
         return;
+    be_patient(fd, KNOWN_US);
     if (reach(fd, (int)(atomic_load(&c->collector) & ~RING_COLLECTOR_DIED), RING_WHO))
         sys_call(SYS_sendto, fd, (long)&us, sizeof(us), MSG_NOSIGNAL, 0, 0);
     sys_call(SYS_close, fd, 0, 0, 0, 0, 0);
