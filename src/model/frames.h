@@ -78,6 +78,8 @@ const struct table_stack *frames_shared(const struct frames *f, uint64_t stack);
 
 /* Is it a line of Python? */
 bool frames_is_python(const struct frames *f, uint64_t frame);
+/* Is it native code that was made at run time? */
+bool frames_is_generated(const struct frames *f, uint64_t frame);
 /* Is it the stack of blocks that were allocated outside of the windows? */
 bool frames_is_outside(const struct frames *f, uint64_t stack);
 

@@ -96,17 +96,25 @@ const struct table_stack *frames_stack(const struct frames *f, struct arena *a, 
     return out;
 }
 
+static bool is_of(const struct frames *f, uint64_t frame, enum trace_flavour flavour)
+{
+    return frame && frame <= f->frame_count && (f->frames[frame].flavour & 7) == flavour;
+}
+
 bool frames_is_python(const struct frames *f, uint64_t frame)
 {
-    return frame && frame <= f->frame_count && (f->frames[frame].flavour & 7) == TRACE_FRAME_PYTHON;
+    return is_of(f, frame, TRACE_FRAME_PYTHON);
+}
+
+bool frames_is_generated(const struct frames *f, uint64_t frame)
+{
+    return is_of(f, frame, TRACE_FRAME_ADDRESS);
 }
 
 bool frames_is_outside(const struct frames *f, uint64_t stack)
 {
-    uint64_t frame = stack && stack <= f->stack_count ? f->stacks[stack].frame : 0;
-
-    return frame && frame <= f->frame_count &&
-           (f->frames[frame].flavour & 7) == TRACE_FRAME_OUTSIDE;
+    return stack && stack <= f->stack_count &&
+           is_of(f, f->stacks[stack].frame, TRACE_FRAME_OUTSIDE);
 }
 
 /* How well a line of Python answers whose work it is; 0: not at all. */

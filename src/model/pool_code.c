@@ -136,7 +136,11 @@ unsigned int pool_code_flags(const struct pool_code *c, uint32_t stack)
 
 /* ---- what two stacks have in common ---- */
 
-/* The file of a frame's code; NULL: it is in one that every thread is in, or in none. */
+/* Code that the program has made itself (numba's, oneDNN's) is in no file, and stacks end there:
+ * all of it is one library. */
+static const char generated[] = "";
+
+/* The file of a frame's code; NULL: it is in one that every thread is in. */
 static const char *library_of(const struct frames *f, uint64_t frame)
 {
     static const char *const common[] = {
@@ -146,7 +150,9 @@ static const char *library_of(const struct frames *f, uint64_t frame)
     const char *base;
 
     frames_expand(f, frame, &one, 1);
-    if (!one.module || plumbing_is_interpreter(one.module))
+    if (!one.module)
+        return frames_is_generated(f, frame) ? generated : NULL;
+    if (plumbing_is_interpreter(one.module))
         return NULL;
     base = text_base(one.module);
     for (int i = 0; i < COUNT(common); i++)
@@ -227,6 +233,8 @@ const char *pool_code_library(const struct pool_code *c, struct arena *a, uint32
         library = library_of(f, f->stacks[stack].frame);
     if (!library)
         return NULL;
+    if (library == generated)
+        return "code without a file";
     library = text_base(library);
     return arena_printf(a, "%.*s", (int)strcspn(library, ".-"), library);
 }

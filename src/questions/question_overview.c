@@ -22,6 +22,7 @@
 #define LINES 4
 #define FINDINGS_SHOWN 3
 #define SHARE_LEAST 0.005 /* of the whole: less is not worth a line here */
+#define KIND_LEAST 0.1    /* what is of no line stands here where the lines do not add up without */
 
 struct overview {
     struct line_sums lines;
@@ -94,6 +95,9 @@ static int rank(const struct line_sums *s, double (*of)(const struct line_sum *)
     for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
         if (of(&s->lines[i]) > least)
             all[count++] = (struct ranked){of(&s->lines[i]), i};
+    for (uint32_t i = 0; i < SCOPE_KINDS && count; i++)
+        if (of(&s->lines[i]) > of(&s->sum) * KIND_LEAST)
+            all[count++] = (struct ranked){of(&s->lines[i]), i};
     memory_sort(all, count, sizeof(*all), by_value);
     count = count > LINES ? LINES : count;
     memcpy(out, all, count * sizeof(*all));
@@ -101,14 +105,19 @@ static int rank(const struct line_sums *s, double (*of)(const struct line_sum *)
     return (int)count;
 }
 
-/* "file.py:12", and the text of that line. */
+/* "file.py:12", and the text of that line; "(the standard library)". */
 static void put_place(struct answer *a, const struct line_sums *s, uint32_t line,
                       struct table_cell *where, struct table_cell *text)
 {
     const struct blame_line *l = &s->blame.lines[line];
-    const char *path = s->blame.files[l->file].path;
-    const char *source = table_source_line(answer_source(a, path), l->line);
+    const char *path, *source;
 
+    if (line < SCOPE_KINDS) {
+        cell_text(where, line_sums_kind(s, a->arena, line));
+        return;
+    }
+    path = s->blame.files[l->file].path;
+    source = table_source_line(answer_source(a, path), l->line);
     cell_text(where, arena_printf(a->arena, "%s:%" PRIu64, text_source(path), l->line));
     cell_text(text, source ? source + strspn(source, " \t") : NULL);
 }

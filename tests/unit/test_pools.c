@@ -32,6 +32,8 @@ enum {
     RESULT,
     MP_WORKER,
     GET,
+    MADE_1, /* code that the program made itself */
+    MADE_2,
 };
 
 static struct arena arena;
@@ -105,7 +107,8 @@ static void put_thread(uint64_t number, uint64_t process, uint64_t tid, uint64_t
 enum { FIRST = 1, SECOND, NATIVE, PACKAGE, CHILD };
 static uint64_t in_a, in_b, in_c, call_a, call_b, call_c, import_a, work_a, work_b, spin,
     other_work;
-static uint64_t waits_b, waits_c, task, idle, child_task, child_idle, start_a, start_import;
+static uint64_t waits_b, waits_c, task, idle, child_task, child_idle, start_a, start_import,
+    call_made, made_work;
 
 static void put_stacks(void)
 {
@@ -128,6 +131,8 @@ static void put_stacks(void)
     child_idle = STACK(LINE_A, MP_WORKER, GET);
     start_a = STACK(LINE_A, TASK);
     start_import = STACK(LINE_A, IMPORT);
+    call_made = STACK(LINE_B, MADE_1);
+    made_work = STACK(MADE_2);
 }
 
 static void put_code(void)
@@ -145,6 +150,8 @@ static void put_code(void)
     put_native(FN_B, M_BLAS, "b._omp_fn.0");
     put_native(ENTRY, M_BLAS, "cblas_dgemm");
     put_native(OTHER, M_OTHER, "elsewhere");
+    put(TRACE_FRAME, MADE_1, TRACE_FRAME_ADDRESS, 1, 0x7000, 0);
+    put(TRACE_FRAME, MADE_2, TRACE_FRAME_ADDRESS, 1, 0x7100, 0);
     put_python(WORKER, "_worker", THREAD, 80);
     put_python(TASK, "task", POOL, 5);
     put_python(RESULT, "result", BASE, 450);
@@ -296,6 +303,21 @@ static void test_work_for_somebody_who_only_waits_for_it_is_his(void)
     pools_end(&pools);
     CHECK_EQ(got(2), 1);
     CHECK_EQ(got_kind(SCOPE_WORKERS, false), 1);
+    drop();
+}
+
+static void test_code_that_was_made_at_run_time_is_one_library(void)
+{
+    make();
+    cpu(100, FIRST, call_made);
+    cpu(101, NATIVE, made_work); /* where no stack goes on */
+    cpu(102, FIRST, call_made);
+    cpu(103, SECOND, in_c);
+    cpu(5000, NATIVE, made_work); /* nobody is in such code then */
+    pools_end(&pools);
+    CHECK_EQ(got(2), 1);
+    CHECK_EQ(got_kind(SCOPE_WORKERS, false), 1);
+    CHECK_STR(pools.libraries, "code without a file");
     drop();
 }
 
@@ -483,6 +505,8 @@ int main(void)
          test_work_for_somebody_who_only_waits_for_it_is_his},
         {"a worker that nobody calls is no line's and never an import's",
          test_a_worker_that_nobody_calls_is_no_line_s_and_never_an_import_s},
+        {"code that was made at run time is one library",
+         test_code_that_was_made_at_run_time_is_one_library},
         {"a thread of a package works for who started it then for who waits",
          test_a_thread_of_a_package_works_for_who_started_it_then_for_who_waits},
         {"a native worker of such a thread works for the same line",
