@@ -239,10 +239,12 @@ EXPORT int mprotect(void *at, size_t length, int protection)
     return result;
 }
 
-static void not_moved(const void *old, size_t old_length, size_t length, struct caller c)
+/* What may not be moved lacks room beside it, as who asks so expects. */
+static void not_moved(const void *old, size_t old_length, size_t length, int flags, struct caller c)
 {
     put_unmap(RING_UNUNMAP, old, old_length, c.sp);
-    failed_tell("mremap", length, errno, c);
+    if (flags & MREMAP_MAYMOVE)
+        failed_tell("mremap", length, errno, c);
 }
 
 EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
@@ -261,7 +263,7 @@ EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags, ...)
     if (p != MAP_FAILED)
         put_map(p, length, 0, (struct what){RING_MAP_MOVED, 0}, CALLER());
     else
-        not_moved(old, old_length, length, CALLER());
+        not_moved(old, old_length, length, flags, CALLER());
     return p;
 }
 

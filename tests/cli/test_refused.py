@@ -42,11 +42,12 @@ def refused(run, target, tmp_path):
 def test_every_way_to_ask_in_vain_is_told(refused, ask, options):
     tables = ask(refused("each", *options), "spaces")["tables"]
     rows = tables["failed"]["rows"]
-    assert {r["call"] for r in rows} == {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "mmap"}
+    calls = {r["call"] for r in rows}
+    assert calls == {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "mmap", "mremap"}
     for row in rows:
         assert (row["space"], row["asked_for"], row["times"], row["status"]) == ("host", TIB, 1, "12")
-        assert row["site"].startswith("ask_each (")
-    assert tables["spaces"]["rows"][0]["failed"] == 6
+        assert row["site"].startswith("ask_to_move (" if row["call"] == "mremap" else "ask_each (")
+    assert tables["spaces"]["rows"][0]["failed"] == 7
 
 
 def test_a_failed_realloc_leaves_its_block_alive(refused, ask):
@@ -84,7 +85,7 @@ def test_what_was_held_when_memory_was_refused_is_told_though_all_was_freed_sinc
     assert [r["bytes"] for r in largest[:5]] == 5 * [20 * MIB]
     if options == ["--exact=4KiB"]:
         assert [r["bytes"] for r in answer["tables"]["latest"]["rows"]][1:] == 9 * [10000]
-    assert len(answer["tables"]["refused"]["rows"]) == 6
+    assert len(answer["tables"]["refused"]["rows"]) == 7
 
 
 @pytest.mark.parametrize("how, signal, what", [("kill", 9, "SIGKILL"), ("abort", 6, "SIGABRT")])
@@ -104,7 +105,7 @@ def test_a_program_that_had_enough_is_said_to_have_had(refused, run):
 def test_refused_memory_deserves_a_look_and_enough_of_it_does_not(refused, ask):
     rows = ask(refused("each"), "findings")["tables"]["findings"]["rows"]
     (row,) = [r for r in rows if r["kind"] == "refused"]
-    assert row["evidence"].startswith("6 allocations failed for lack of memory, the largest of 1.0 TiB in ask_each (")
+    assert row["evidence"].startswith("7 allocations failed for lack of memory, the largest of 1.0 TiB in ask_")
     assert row["look_at"] == "oom" and row["severity"] == 2  # the program went on
     rows = ask(refused("well", "-f"), "findings")["tables"]["findings"]["rows"]
     assert not [r for r in rows if r["kind"] in ("refused", "killed")]

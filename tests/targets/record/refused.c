@@ -46,9 +46,26 @@ static void limit(void)
         _exit(3);
 }
 
+/* To grow without being moved is refused where something lies behind; only to be moved there is no
+ * room for.
+ */
+__attribute__((noinline)) static void ask_to_move(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *p = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED || mremap(p, page, 2 * page, 0) != MAP_FAILED || errno != ENOMEM)
+        _exit(6);
+    if (mremap(p, page, MUCH, MREMAP_MAYMOVE) != MAP_FAILED)
+        _exit(7);
+    munmap(p, 2 * page);
+}
+
 __attribute__((noinline)) static void ask_each(void)
 {
     void *p = NULL;
+
+    ask_to_move();
 
     if ((got = malloc(MUCH)) || errno != ENOMEM || (got = calloc(MUCH / 16, 16)) ||
         (got = realloc(large[0], MUCH)) || posix_memalign(&p, 64, MUCH) != ENOMEM ||
