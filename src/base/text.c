@@ -242,6 +242,19 @@ const char *text_base(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+int text_place(char *out, size_t room, const char *path, uint64_t address)
+{
+    return snprintf(out, room, "%s+0x%" PRIx64, text_base(path), address);
+}
+
+bool text_is_place(const char *function, const char *path)
+{
+    const char *base = text_base(path);
+    size_t length = strlen(base);
+
+    return strncmp(function, base, length) == 0 && strncmp(function + length, "+0x", 3) == 0;
+}
+
 const char *text_source(const char *path)
 {
     const char *base = text_base(path), *at = base;

@@ -40,6 +40,10 @@ uint64_t text_rounded(double value);
 
 /* The name of a file without its folders; a path that ends in one as it is, and NULL as NULL. */
 const char *text_base(const char *path);
+/* Code that has no name is "libz.so.1+0x1234"; writes that, as snprintf does. */
+int text_place(char *out, size_t room, const char *path, uint64_t address);
+/* Is that what a function of this file is called? */
+bool text_is_place(const char *function, const char *path);
 /* The same for a source; with its folder where many have such a name: "gdb/__init__.py". */
 const char *text_source(const char *path);
 

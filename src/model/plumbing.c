@@ -30,6 +30,7 @@ static const char *const modules[] = {
     "libc.so",        "libc-2",     "ld-linux",     "libpthread",   "libstdc++.so",
     "libc++.so",      "libc++abi.", "libjemalloc.", "libtcmalloc",  "libmimalloc",
     "libtidemark.so", "libcudart.", "libcuda.so",   "libamdhip64.", "libOpenCL.",
+    "libgomp.so",     "libgomp-",   "libomp.so",    "libomp5.so",   "libiomp5.so",
 };
 
 /* Where programs and threads begin, in programs that have the C library inside. */
@@ -84,9 +85,9 @@ static const char *own_name(const char *function, size_t *length)
 /* Without what compilers and authors append: ".part.0", "_usable", "0". */
 static size_t without_suffix(const char *name, size_t n)
 {
-    static const char *const suffixes[] = {"_usable", "_internal", "_impl",   "_aligned",
-                                           "_array",  "_noinline", "_zeroed", "_zero",
-                                           "_cpu",    "_n",        "Zero",    "0"};
+    static const char *const suffixes[] = {"_usable",   "_internal", "_impl", "_aligned", "_array",
+                                           "_noinline", "_zeroed",   "_zero", "_cpu",     "_n",
+                                           "Zero",      "0",         "z"};
     const char *dot = memchr(name, '.', n);
 
     n = dot && dot > name ? (size_t)(dot - name) : n;
@@ -216,11 +217,16 @@ static bool is_of_plumbing(const char *module)
            (module && begins_with_one(text_base(module), modules, COUNT(modules)));
 }
 
+static bool has_name(const struct table_frame *f)
+{
+    return f->function && !(f->module && text_is_place(f->function, f->module));
+}
+
 bool plumbing_is(const struct table_frame *f)
 {
     if (f->flags & TABLE_FRAME_PYTHON)
         return false;
-    if (!f->function || is_of_plumbing(f->module) || plumbing_is_allocator(f->function))
+    if (!has_name(f) || is_of_plumbing(f->module) || plumbing_is_allocator(f->function))
         return true;
     for (int i = 0; i < COUNT(starts); i++)
         if (strcmp(f->function, starts[i]) == 0)
@@ -240,7 +246,7 @@ static bool is_line(const struct table_frame *f)
 
 bool plumbing_is_nameless(const struct table_frame *f)
 {
-    return !f->function && f->module && !is_of_plumbing(f->module);
+    return !has_name(f) && f->module && !is_of_plumbing(f->module);
 }
 
 bool plumbing_is_machinery(const struct table_frame *f, enum plumbing_view view)

@@ -89,12 +89,20 @@ static Elf_Scn *find_section(struct image *image, const char *name, GElf_Shdr *h
     return NULL;
 }
 
-Elf_Data *image_section(struct image *image, const char *name)
+Elf_Data *image_section_at(struct image *image, const char *name, uint64_t *address)
 {
     GElf_Shdr header;
     Elf_Scn *section = find_section(image, name, &header);
 
+    *address = section ? header.sh_addr : 0;
     return section && header.sh_size ? elf_rawdata(section, NULL) : NULL;
+}
+
+Elf_Data *image_section(struct image *image, const char *name)
+{
+    uint64_t address;
+
+    return image_section_at(image, name, &address);
 }
 
 uint64_t image_section_bytes(struct image *image, const char *name)

@@ -27,6 +27,8 @@ void image_close(struct image *image);
 
 /* The section's bytes as they are in the file, NULL when it is absent or empty there. */
 Elf_Data *image_section(struct image *image, const char *name);
+/* The same, and the address that it has in memory. */
+Elf_Data *image_section_at(struct image *image, const char *name, uint64_t *address);
 bool image_has_dwarf(struct image *image);
 /* How long it is when it is unpacked, once libdw has done that; 0 when it is absent. */
 uint64_t image_section_bytes(struct image *image, const char *name);

@@ -19,7 +19,8 @@
 #define OLD_S 3600
 #define WORK_MOST_NS (2ull * CLOCK_SECOND_NS) /* of CPU time, for each of two attempts */
 #define LOOK_EVERY 256u
-#define SYMBOLS_MOST 150000u /* that are all named: a second has about so many */
+#define SYMBOLS_MOST                                                                               \
+    150000u /* and unnamed functions, that are all named: a second has about so many */
 
 struct making {
     struct module *module;
@@ -356,7 +357,7 @@ bool indexer_make(struct module *m, struct strings *strings, bool all, uint64_t 
     seen_readers(&m->seen);
     k.all = m->open &&
             (!m->units.dwarf || ((all || is_old(m)) && debug_bytes(m) <= ALL_BYTES_MOST));
-    k.few = m->open && !m->units.dwarf && m->symbols.count > SYMBOLS_MOST;
+    k.few = m->open && !m->units.dwarf && m->symbols.spans.count > SYMBOLS_MOST;
     add_text(&k, NULL);                            /* number 0: none */
     add_node(&k, (struct index_node){0, 0, 0, 0}); /* INDEX_NOTHING */
     if (!m->seen.uncertain && (!m->open || add_some(&k))) {

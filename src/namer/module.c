@@ -4,6 +4,7 @@
 #include "namer/module.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "namer/demangled.h"
 #include "namer/inlines.h"
 #include "namer/lines.h"
@@ -113,7 +114,8 @@ void module_open(struct module *m, const struct resolver_options *o, struct stri
             m->symbols.count
                 ? "has no debug information here: functions are named from its symbol table, "
                   "without lines and without what was inlined"
-                : "has neither debug information nor symbols here, so its functions have no names");
+                : "has neither debug information nor symbols here: functions are named by where "
+                  "they begin");
 }
 
 void module_close(struct module *m)
@@ -158,6 +160,18 @@ static const char *symbol_name(struct module *m, struct strings *strings, uint64
         symbol = plain;
     }
     return readable(strings, symbol);
+}
+
+/* A function without a name is known by where it begins: all of its code is one, then. */
+static const char *place_name(struct module *m, struct strings *strings, uint64_t address)
+{
+    char name[NAME_MAX + 32];
+    uint64_t start;
+
+    if (!symbols_start(&m->symbols, address, &start))
+        return NULL;
+    text_place(name, sizeof(name), m->path, start);
+    return strings_keep(strings, name);
 }
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -295,5 +309,7 @@ int module_names(struct module *m, struct strings *strings, uint64_t address,
     if (unit)
         return names_in_unit(m, unit, strings, address, out, most);
     out[0] = (struct resolved_name){.function = symbol_name(m, strings, address)};
+    if (!out[0].function)
+        out[0].function = place_name(m, strings, address);
     return out[0].function != NULL;
 }

@@ -55,9 +55,9 @@ static size_t begun(const struct spans *s, uint64_t address)
     return low;
 }
 
-bool spans_find(const struct spans *s, uint64_t address, uint32_t *what)
+const struct span *spans_at(const struct spans *s, uint64_t address)
 {
-    uint32_t guess = SPANS_NOTHING;
+    const struct span *guess = NULL;
     size_t i = begun(s, address);
 
     for (int steps = 0; i-- > 0 && s->list[i].reach > address && steps < STEPS_MOST; steps++) {
@@ -65,13 +65,18 @@ bool spans_find(const struct spans *s, uint64_t address, uint32_t *what)
 
         if (span->high <= address)
             continue;
-        if (!span->open) {
-            *what = span->what;
-            return span->what != SPANS_NOTHING;
-        }
-        if (guess == SPANS_NOTHING)
-            guess = span->what;
+        if (!span->open)
+            return span->what == SPANS_NOTHING ? NULL : span;
+        if (!guess && span->what != SPANS_NOTHING)
+            guess = span;
     }
-    *what = guess;
-    return guess != SPANS_NOTHING;
+    return guess;
+}
+
+bool spans_find(const struct spans *s, uint64_t address, uint32_t *what)
+{
+    const struct span *span = spans_at(s, address);
+
+    *what = span ? span->what : SPANS_NOTHING;
+    return span;
 }

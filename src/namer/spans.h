@@ -28,7 +28,9 @@ struct spans {
 
 void spans_add(struct spans *s, struct arena *arena, struct span span);
 void spans_sort(struct spans *s);
-/* False when none holds the address. */
+/* NULL when none holds the address. */
+const struct span *spans_at(const struct spans *s, uint64_t address);
+/* The same; false when none holds the address. */
 bool spans_find(const struct spans *s, uint64_t address, uint32_t *what);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "namer/symbols.h"
 
+#include "namer/functions.h"
 #include "namer/unpack.h"
 
 #include <gelf.h>
@@ -128,12 +129,16 @@ static void read_mini(struct symbols *s, struct arena *arena, struct image *code
 
 void symbols_read(struct symbols *s, struct arena *arena, struct image *code, struct image *debug)
 {
-    if (!read_tables(s, arena, debug->elf, SHT_SYMTAB) &&
-        !read_tables(s, arena, code->elf, SHT_SYMTAB)) {
+    bool whole = read_tables(s, arena, debug->elf, SHT_SYMTAB) ||
+                 read_tables(s, arena, code->elf, SHT_SYMTAB);
+
+    if (!whole) {
         read_mini(s, arena, code);
         read_tables(s, arena, code->elf, SHT_DYNSYM);
     }
     spans_sort(&s->spans);
+    if (!whole)
+        functions_read(&s->spans, arena, code);
 }
 
 void symbols_close(struct symbols *s)
@@ -144,7 +149,15 @@ void symbols_close(struct symbols *s)
 
 const char *symbols_at(const struct symbols *s, uint64_t address)
 {
-    uint32_t index;
+    const struct span *span = spans_at(&s->spans, address);
 
-    return spans_find(&s->spans, address, &index) ? s->names[index] : NULL;
+    return span && span->what != SPANS_START ? s->names[span->what] : NULL;
+}
+
+bool symbols_start(const struct symbols *s, uint64_t address, uint64_t *start)
+{
+    const struct span *span = spans_at(&s->spans, address);
+
+    *start = span ? span->low : 0;
+    return span && span->what == SPANS_START;
 }

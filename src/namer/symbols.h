@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct symbols {
-    struct spans spans; /* `what` is an index of names */
+    struct spans spans; /* `what` is an index of names, or SPANS_START */
     const char **names; /* as they are in the files, which must stay open */
     size_t count, room;
     Elf *mini; /* the table that .gnu_debugdata holds, and its bytes */
@@ -23,5 +23,7 @@ void symbols_close(struct symbols *s);
 
 /* The mangled name of the function at the address, or NULL. */
 const char *symbols_at(const struct symbols *s, uint64_t address);
+/* Where a function without a name begins that holds the address; false: none is known. */
+bool symbols_start(const struct symbols *s, uint64_t address, uint64_t *start);
 
 #endif
