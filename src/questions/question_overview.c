@@ -235,9 +235,12 @@ static void add_next(struct answer *a, const struct heap *h)
 {
     struct table *t = answer_facts(a, "next");
 
-    t->note = h->any
-                ? "Ask next: findings, peak, tree, leaks, lines, functions, cpu, waits, resident."
-                : "Ask next: processes, timeline; 'tidemark record' shows which lines it was.";
+    if (h->any)
+        t->note = "Ask next: findings, peak, tree, leaks, lines, functions, cpu, waits, resident.";
+    else if (a->coverage)
+        t->note = "Ask next: processes, timeline.";
+    else
+        t->note = "Ask next: processes, timeline; 'tidemark record' shows which lines it was.";
 }
 
 static void begin(struct asked *q)

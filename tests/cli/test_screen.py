@@ -144,3 +144,34 @@ def test_the_peak_is_as_sure_in_the_sentence_as_among_the_facts(run, tmp_path, l
     assert ("resident memory peaked at" in sentence) == (said is not None)
     assert said is None or said in " ".join(sentence.split())
     assert re.search(rf"^peak rss +{re.escape(fact)}$", run("report", trace, "summary").stdout, re.M)
+
+
+def test_nobody_is_told_to_record_what_was_recorded_in_vain(run, target, tmp_path):
+    """No code can be put into a program that is linked statically."""
+    for words, told in ((["run", "--record"], True), (["record", "-o"], False)):
+        trace = tmp_path / f"{words[0]}.tide"
+        assert run(*words, trace, target("static_nop")).returncode == 0
+        done = run("report", trace)
+        assert ("'tidemark record' shows which lines" in done.stdout) == told
+        assert "Ask next: processes, timeline" in done.stdout
+
+
+def test_what_a_library_s_thread_maps_stands_among_the_lines(run, build, tmp_path):
+    """The caller's line has 20 MB; 40 MB are of a thread that works for nobody."""
+    prog, trace = tmp_path / "prog.py", tmp_path / "t.tide"
+    prog.write_text("""\
+import ctypes, sys, time
+held = bytearray(20 << 20)
+pool = ctypes.CDLL(sys.argv[1])
+pool.pool_holds(40 << 20)
+time.sleep(0.2)
+""")
+    package = tmp_path / "lib" / "python3.11" / "site-packages"
+    package.mkdir(parents=True)
+    library = shutil.copy(build / "tests" / "targets" / "record" / "pool.so", package)
+    assert run("record", "-q", "-o", trace, shutil.which("python3"), prog, library).returncode == 0
+    rows = json.loads(run("report", trace, "overview", "-f", "json").stdout)["tables"]["memory_at_the_peak"]["rows"]
+    at_peak = {r["where"]: r["at_peak"] for r in rows}
+    assert at_peak["prog.py:2"] >= 20 << 20
+    (workers,) = [bytes for where, bytes in at_peak.items() if where.startswith("(")]
+    assert 40 << 20 <= workers < 41 << 20

@@ -1,10 +1,13 @@
 /* pool - a library with a pool of native threads, as those of BLAS and OpenMP: pool_start makes it,
  * pool_a and pool_b have every thread of it and the caller burn so many milliseconds of CPU time
- * each, and return when all have.
+ * each, and return when all have. A thread that pool_holds starts allocates so many bytes, for
+ * ever.
  */
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -90,4 +93,20 @@ EXPORT void pool_a(int ms)
 EXPORT void pool_b(int ms)
 {
     parallel(part_of_b, ms);
+}
+
+static void *hold(void *bytes)
+{
+    static void *volatile held;
+
+    usleep(100000); /* until the caller does something else */
+    held = malloc((size_t)(uintptr_t)bytes);
+    return NULL;
+}
+
+EXPORT void pool_holds(int bytes)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, hold, (void *)(uintptr_t)bytes);
 }
