@@ -65,6 +65,7 @@ struct tree {
     struct residence residence;
     int alive; /* processes in those sums */
     uint64_t peak_vsz, peak_pss;
+    struct proc_usage told; /* what those that ended have used, as far as it was told or read */
     uint64_t hidden; /* processes that may have come and gone unseen in one interval, at most */
     bool floored;    /* the main process left no mark above our own: its peak is at most that, */
     bool shadowed;   /* and at least what was read of it while it lived */
@@ -96,6 +97,8 @@ int tree_add(struct tree *t, int pid, int parent, enum trace_born how);
 void tree_read(struct tree *t, uint64_t mono_ns, uint64_t real_ns);
 void tree_settle(struct tree *t);
 void tree_ended(struct tree *t, const struct proc_end *end);
+/* All of them, those that live as they were read last: at least that, and waited for or not. */
+struct proc_usage tree_used(const struct tree *t);
 
 /* The number in the trace of a process that has begun to record itself: of an incarnation that has
  * not done so before. `file` is what it ran then; `parent` (a pid, 0: not known) and `name` are its

@@ -1,5 +1,6 @@
 /* tree_account - what the processes of a tree held at most between two readings, and at their ends.
  */
+#include "base/clock.h"
 #include "procs/tree_inner.h"
 
 #include <stdio.h>
@@ -97,6 +98,54 @@ void tree_ignores_children(struct tree *t)
         bound_open(&t->bound, "a process ignores SIGCHLD, so its children end without a trace");
 }
 
+/* ---- what it used ---- */
+
+/* Since it was found, as far as it was read. */
+static struct proc_usage read_usage(const struct tree_live *l)
+{
+    uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
+    const struct proc_reading none = {0}, *then = l->older ? &l->then : &none;
+
+    return (struct proc_usage){
+        .user_ns = (l->now.user_ticks - then->user_ticks) * tick_ns,
+        .system_ns = (l->now.system_ticks - then->system_ticks) * tick_ns,
+        .minor_faults = l->now.minor_faults == ABSENT ? 0
+                                                      : l->now.minor_faults - then->minor_faults,
+        .major_faults = l->now.major_faults - then->major_faults,
+    };
+}
+
+void tree_note_used(struct tree *t, int at, const struct proc_usage *used)
+{
+    struct proc_usage u = {0};
+
+    if (at >= 0)
+        u = read_usage(&t->live[at]);
+    if (used && used->user_ns != ABSENT && !(at >= 0 && t->live[at].older))
+        u = *used;
+    t->told.user_ns += u.user_ns;
+    t->told.system_ns += u.system_ns;
+    t->told.minor_faults += tree_known(u.minor_faults);
+    t->told.major_faults += tree_known(u.major_faults);
+}
+
+struct proc_usage tree_used(const struct tree *t)
+{
+    struct proc_usage all = t->told;
+
+    for (int i = 0; i < t->live_count; i++) {
+        struct proc_usage one = read_usage(&t->live[i]);
+
+        all.user_ns += one.user_ns;
+        all.system_ns += one.system_ns;
+        all.minor_faults += one.minor_faults;
+        all.major_faults += one.major_faults;
+    }
+    return all;
+}
+
+/* ---- what it held ---- */
+
 /* The most that a process can have held at its end, given what was read of it alive. A fault brings
  * in 64 KiB of a file at most, or one huge page.
  */
@@ -190,8 +239,10 @@ void tree_ended(struct tree *t, const struct proc_end *end)
     t->reaped_faults += faults_reaped(t, at, end);
     own = own_mark(t, p, end);
     most = most_at_end(t, at, end, own);
-    if (first)
+    if (first) {
         charge_end(t, p, end, most);
+        tree_note_used(t, at, &end->used);
+    }
     tree_mark(t, p, own, end->vsz);
     p->more = (first || p->more) && own == ABSENT && most > tree_known(p->peak_rss);
     if (own != ABSENT)

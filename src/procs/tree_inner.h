@@ -16,6 +16,8 @@
 int tree_index_of(const struct tree *t, int pid); /* the latest entry of a pid; -1: none */
 int tree_all_add(struct tree *t, int pid, int parent);
 void tree_live_drop(struct tree *t, int at);
+/* A process has ended: `used` in all, or as it was read last. at -1: it was never read. */
+void tree_note_used(struct tree *t, int at, const struct proc_usage *used);
 /* As tree_add. `name`: what it was when it began, should that be another than now; else NULL. */
 int tree_add_named(struct tree *t, int pid, int parent, enum trace_born how, const char *name);
 /* The process goes on as another program. */

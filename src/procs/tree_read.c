@@ -24,6 +24,8 @@ static void live_vanish(struct tree *t, int at)
         t->ended_unknown++;
     if (!t->self)
         bound_open(&t->bound, "a process ended between two samples, its last moments unseen");
+    if (!t->records)
+        tree_note_used(t, at, NULL);
     if (!t->records && t->events)
         t->events->ended(t->context, p, TRACE_END_UNKNOWN, 0);
     tree_live_drop(t, at);

@@ -109,6 +109,24 @@ static void add_living(struct watcher *w)
     }
 }
 
+/* What a process used that nobody has waited for (its parent ignored SIGCHLD, or was killed) is in
+ * no account of the kernel's but its own.
+ */
+static void add_unaccounted(struct watcher *w)
+{
+    struct watch_result *r = w->result;
+    struct proc_usage each = tree_used(&w->tree);
+
+    if (each.user_ns + each.system_ns > r->user_ns + r->system_ns) {
+        r->user_ns = each.user_ns;
+        r->system_ns = each.system_ns;
+    }
+    if (each.minor_faults > r->minor_faults)
+        r->minor_faults = each.minor_faults;
+    if (each.major_faults > r->major_faults)
+        r->major_faults = each.major_faults;
+}
+
 static void *keep(struct arena *a, const void *from, size_t bytes)
 {
     return bytes ? memcpy(arena_alloc(a, bytes), from, bytes) : NULL;
@@ -140,6 +158,7 @@ void outcome(struct watcher *w, uint64_t ended_ns, struct arena *arena)
     if (!r->rss.count && w->tree.bound.lower)
         watch_range_add(&r->rss, w->tree.bound.lower); /* too short for a sample */
     add_living(w);
+    add_unaccounted(w);
     r->sample_cost_ns = r->samples ? w->spent_ns / r->samples : 0;
     r->cgroup_peak = group_peak(&w->group);
     describe_peak(w);

@@ -10,6 +10,7 @@ import signal
 import string
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from running import (MIB, NOBODY, PATIENCE, Screen, attached, need_mounts,  # noqa: F401
@@ -774,3 +775,23 @@ def test_a_real_oom_kill(tidemark, target, tmp_path):
     told = json.loads(done.stdout)
     assert (told["oom_killed"], told["signal"]) == (True, 9)
     assert told["peak_rss_bytes"] > 32 * MIB
+
+
+@pytest.mark.parametrize("how", ["result", "sampled"])
+def test_the_cpu_time_of_children_that_nobody_waits_for_counts(request, how):
+    """The kernel adds it to nobody's: what each of them used is added up."""
+    code = textwrap.dedent("""\
+        import os, signal, time
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for i in range(3):
+            if os.fork() == 0:
+                while time.process_time() < 0.4:
+                    pass
+                os._exit(0)
+        try:
+            os.wait()
+        except ChildProcessError:
+            pass
+        """)
+    told = request.getfixturevalue(how)("/usr/bin/python3", "-c", code)
+    assert 1.0 < told["cpu_user_seconds"] + told["cpu_system_seconds"] < 2.0
