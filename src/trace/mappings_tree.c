@@ -185,28 +185,32 @@ void mappings_clear(struct mappings *m, uint64_t process, uint64_t start, uint64
     }
 }
 
+/* Those that count, or the others. */
 static void end_all(struct mappings *m, uint64_t process, uint64_t time_ns, uint64_t start,
-                    uint64_t end)
+                    uint64_t end, bool counting)
 {
     struct mapping *p;
 
     while ((p = mappings_overlapping(m, process, start, end))) {
         if (p->ended && !mappings_may_pass(m))
             return;
-        if (!p->ended) {
+        if (!p->ended && p->counts == counting) {
             add_up(m, p, false);
             pass_on(m, p, time_ns);
             p->ended = true;
             m->count++;
         }
-        end_all(m, process, time_ns, start, p->start);
+        end_all(m, process, time_ns, start, p->start, counting);
         start = p->end;
     }
 }
 
 void mappings_end(struct mappings *m, uint64_t process, uint64_t time_ns)
 {
-    end_all(m, process, time_ns, 0, UINT64_MAX);
+    /* The others first: what they share with one that counts ends with it, and is not handed on to
+     * them. */
+    end_all(m, process, time_ns, 0, UINT64_MAX, false);
+    end_all(m, process, time_ns, 0, UINT64_MAX, true);
 }
 
 const struct mapping *mappings_find(const struct mappings *m, uint64_t process, uint64_t address)

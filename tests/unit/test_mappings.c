@@ -21,7 +21,7 @@ static uint64_t chance(uint64_t below)
 
 static uint64_t now; /* of the records */
 static int64_t counted, blocks;
-static int64_t by_stack[8];
+static int64_t by_stack[9];
 
 static void take_change(void *context, const struct mapping_change *c)
 {
@@ -30,7 +30,7 @@ static void take_change(void *context, const struct mapping_change *c)
     (void)context;
     counted += sign * (int64_t)c->bytes;
     blocks += sign * (int64_t)c->milliblocks;
-    by_stack[c->mapping->stack % 8] += sign * (int64_t)c->bytes;
+    by_stack[c->mapping->stack % 9] += sign * (int64_t)c->bytes;
 }
 
 static void start(struct mappings *m)
@@ -275,6 +275,12 @@ static void an_object_counts_once(void)
                             .stack = 5,
                             .mmap_kind = TRACE_MMAP_SHARED});
     CHECK_EQ(by_stack[5], 0x1000); /* anonymous: nobody else can map it */
+    share(&m, 7, 0x10000, 79);
+    share(&m, 7, 0x90000, 79);
+    share(&m, 8, 0x10000, 79);
+    mappings_end(&m, 7, 0); /* with both of its mappings at once */
+    CHECK_EQ(by_stack[7], 0x10000);
+    CHECK_EQ(by_stack[8], 0x10000);
     mappings_free(&m);
 }
 
