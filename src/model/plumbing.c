@@ -27,10 +27,10 @@ static const char *const containers[] = {
 };
 
 static const char *const modules[] = {
-    "libc.so",        "libc-2",     "ld-linux",     "libpthread",   "libstdc++.so",
-    "libc++.so",      "libc++abi.", "libjemalloc.", "libtcmalloc",  "libmimalloc",
-    "libtidemark.so", "libcudart.", "libcuda.so",   "libamdhip64.", "libOpenCL.",
-    "libgomp.so",     "libgomp-",   "libomp.so",    "libomp5.so",   "libiomp5.so",
+    "libc.so",    "libc-2",       "ld-linux",    "libpthread",  "libstdc++.so",   "libc++.so",
+    "libc++abi.", "libjemalloc.", "libtcmalloc", "libmimalloc", "libtidemark.so", "libcudart.",
+    "libcuda.so", "libamdhip64.", "libOpenCL.",  "libgomp.so",  "libgomp-",       "libomp.so",
+    "libomp5.so", "libiomp5.so",  "libgc.so",
 };
 
 /* Where programs and threads begin, in programs that have the C library inside. */

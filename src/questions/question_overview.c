@@ -173,6 +173,15 @@ static void add_memory(struct answer *a, const struct line_sums *s)
         add_memory_sites(a, s->heap, t);
 }
 
+static const char *function_name(struct answer *a, uint64_t stack, const struct table_frame *site)
+{
+    if (!stack)
+        return "(stack not known)";
+    if (!site->function && !site->module)
+        return "(code without a file)";
+    return table_frame_text(a->arena, site);
+}
+
 /* Of a program without lines: its functions, the innermost that are nobody's plumbing. */
 static void add_cpu_functions(struct answer *a, const struct line_sums *s, struct table *t)
 {
@@ -182,7 +191,7 @@ static void add_cpu_functions(struct answer *a, const struct line_sums *s, struc
     for (size_t i = 0; i < s->time->count; i++) {
         const struct cpu_entry *e = &s->time->entries[i];
         struct table_frame site = frames_site(s->frames, e->stack);
-        const char *name = e->stack ? table_frame_text(a->arena, &site) : "(stack not known)";
+        const char *name = function_name(a, e->stack, &site);
         uint64_t key = hash_bytes(HASH_START, name, strlen(name));
         struct table_cell *c;
 
