@@ -145,10 +145,12 @@ static int run(int argc, char **argv, struct err *err)
     return result;
 }
 
-static const char *describe(struct arena *a)
+static const char *describe(struct arena *a, bool whole)
 {
     const char *all =
-        "Makes a trace of a file that another tool has written, so that every question can be asked of it. The file is data from a stranger: it is read within limits, and nothing in it is run. What it does not tell, as CPU time or resident memory, is n/a in every answer.";
+        "Makes a trace of a file that another tool has written, so that every question can be asked of it. The file is data from a stranger: it is read within limits, and nothing in it is run. What it does not tell, such as CPU time or resident memory, is n/a in every answer.";
+
+    (void)whole;
 
     for (int i = 0; importers[i]; i++)
         all = arena_printf(a, "%s\n\n%c%s: %s.", all,

@@ -46,7 +46,19 @@ static void put_lines(const char *text)
     }
 }
 
-/* Paragraphs; lines that start with a space are kept as they are. */
+/* "\tNAME\tTEXT" */
+static void put_listed(const char *line, size_t length)
+{
+    size_t name = strcspn(line + 1, "\t");
+
+    fputs(".TP\n\\fB", stdout);
+    put_text(line + 1, name);
+    puts("\\fR");
+    put_text(line + name + 2, length - name - 2);
+    putchar('\n');
+}
+
+/* As command.h has it of descriptions. */
 static void put_paragraphs(const char *text)
 {
     bool fixed = false;
@@ -57,7 +69,9 @@ static void put_paragraphs(const char *text)
         if (is_fixed != fixed)
             puts(is_fixed ? ".PP\n.nf" : ".fi");
         fixed = is_fixed;
-        if (n == 0) {
+        if (*at == '\t') {
+            put_listed(at, n);
+        } else if (n == 0) {
             if (!fixed && at[1] && at[1] != ' ')
                 puts(".PP");
         } else {
@@ -158,7 +172,7 @@ static void put_command_page(const struct command *c)
     printf("\n.SH SYNOPSIS\n.B tidemark %s\n[\\fIOPTIONS\\fR] ", c->name);
     put_string(c->operands);
     puts("\n.SH DESCRIPTION");
-    put_paragraphs(command_description(c, &scratch));
+    put_paragraphs(command_description(c, &scratch, true));
     arena_free(&scratch);
     puts(".SH OPTIONS");
     put_options(c->options);
@@ -195,7 +209,15 @@ static void put_overview_page(void)
 
 static int run(int argc, char **argv, struct err *err)
 {
-    return command_tell(argc, argv, put_overview_page, put_command_page, err);
+    const struct command *c;
+
+    if (command_named(argc, argv, 1, &c, err))
+        return -1;
+    if (c)
+        put_command_page(c);
+    else
+        put_overview_page();
+    return EXIT_OK;
 }
 
 static const struct command_exit exits[] = {

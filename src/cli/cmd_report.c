@@ -1,7 +1,6 @@
 /* report - ask a question of a trace and write the answer. */
 #include "base/count.h"
 #include "base/jail.h"
-#include "base/near.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/dtypes.h"
@@ -64,25 +63,8 @@ struct request {
 
 static int find_question(struct request *q, const char *name, struct err *err)
 {
-    const struct question *found = question_find(name);
-    struct arena scratch = {0};
-    struct near near = near_begin(name, strlen(name));
-    const char *list = "";
-
-    if (found) {
-        q->question = found;
-        return 0;
-    }
-    for (int i = 0; questions[i]; i++) {
-        near_offer(&near, questions[i]->name);
-        list = arena_printf(&scratch, "%s%s%s", list, i ? ", " : "", questions[i]->name);
-    }
-    if (near.guess)
-        err_code(err, EXIT_USAGE, "'%s' is not a question (did you mean '%s'?)", name, near.guess);
-    else
-        err_code(err, EXIT_USAGE, "'%s' is not a question; ask one of %s", name, list);
-    arena_free(&scratch);
-    return -1;
+    q->question = report_question(name, err);
+    return q->question ? 0 : -1;
 }
 
 static int find_format(struct request *q, const char *name, struct err *err)

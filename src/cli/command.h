@@ -14,10 +14,14 @@ struct command_exit {
 
 struct command {
     const char *name;
-    const char *operands;    /* as in a usage line: "[--] COMMAND [ARGS...]" */
-    const char *summary;     /* half a line, for the list of commands */
-    const char *description; /* paragraphs, separated by an empty line; for help and man page */
-    const char *(*describe)(struct arena *a); /* the same, where it is made from descriptors */
+    const char *operands; /* as in a usage line: "[--] COMMAND [ARGS...]" */
+    const char *summary;  /* half a line, for the list of commands */
+    /* For help and man page: paragraphs, separated by an empty line; a line "\tNAME\tTEXT" is a row
+     * of a list, one that begins with a space is kept as it is.
+     */
+    const char *description;
+    /* The same, where it is made from descriptors; for help there may be less than the `whole`. */
+    const char *(*describe)(struct arena *a, bool whole);
     const char *examples; /* lines "command\n    what it shows", for help and man page */
     const struct option *options;
     const struct command_exit *exits; /* ends with a NULL code */
@@ -61,12 +65,13 @@ extern const struct option command_common[];
 
 extern const struct option command_no_options[];
 
-/* For commands that tell of others: of the one that the operand names; without one, of all. */
-int command_tell(int argc, char **argv, void (*all)(void), void (*one)(const struct command *c),
-                 struct err *err);
+/* For commands that tell of others: the one that the first of at most `most` operands names; NULL
+ * where there is none. 0, or -1 with *err.
+ */
+int command_named(int argc, char **argv, int most, const struct command **c, struct err *err);
 
 /* Its description, perhaps in the arena. */
-const char *command_description(const struct command *c, struct arena *a);
+const char *command_description(const struct command *c, struct arena *a, bool whole);
 /* Write the help of one command (`brief`: the options alone) to stdout. */
 void command_help(const struct command *c, bool brief);
 /* Write what tidemark is and can do, to stdout. */

@@ -1,6 +1,7 @@
 /* help - what -h, --help and `tidemark help` print, written from the descriptors of the commands.
  */
 #include "cli/command.h"
+#include "cli/report_help.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,17 +54,54 @@ static size_t wrap(const char *text, size_t length, size_t indent, size_t column
     return column;
 }
 
-/* Print paragraphs. Lines that start with a space are kept as they are. */
+static void put_row(const char *left, int length, size_t left_width, const char *text, size_t n)
+{
+    if ((size_t)length > left_width)
+        printf("  %.*s\n%*s", length, left, (int)left_width + 4, "");
+    else
+        printf("  %-*.*s  ", (int)left_width, length, left);
+    wrap(text, n, left_width + 4, left_width + 4);
+    putchar('\n');
+}
+
+static void put_pair(const char *left, size_t left_width, const char *text)
+{
+    put_row(left, (int)strlen(left), left_width, text, strlen(text));
+}
+
+/* "\tNAME\tTEXT" */
+static void put_listed(const char *line, size_t length, size_t left_width)
+{
+    size_t name = strcspn(line + 1, "\t");
+
+    put_row(line + 1, (int)name, left_width, line + name + 2, length - name - 2);
+}
+
+/* Of all rows of lists, so that they are one column. */
+static size_t listed_width(const char *text)
+{
+    size_t width = 0;
+
+    for (const char *at = strchr(text, '\t'); at; at = strchr(strchr(at + 1, '\t') + 1, '\t'))
+        if (strcspn(at + 1, "\t") > width)
+            width = strcspn(at + 1, "\t");
+    return width;
+}
+
+/* As command.h has it of descriptions. */
 static void put_paragraphs(const char *text)
 {
-    size_t column = 0;
+    size_t column = 0, left_width = listed_width(text);
 
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
-        if (n == 0 || *at == ' ') {
+        if (n == 0 || *at == ' ' || *at == '\t') {
             if (column)
                 putchar('\n');
-            printf("%.*s\n", (int)n, at);
+            if (*at == '\t')
+                put_listed(at, n, left_width);
+            else
+                printf("%.*s\n", (int)n, at);
             column = 0;
         } else {
             column = wrap(at, n, 0, column);
@@ -72,16 +110,6 @@ static void put_paragraphs(const char *text)
     }
     if (column)
         putchar('\n');
-}
-
-static void put_row(const char *left, size_t left_width, const char *text)
-{
-    if (strlen(left) > left_width)
-        printf("  %s\n%*s", left, (int)left_width + 4, "");
-    else
-        printf("  %-*s  ", (int)left_width, left);
-    wrap(text, strlen(text), left_width + 4, left_width + 4);
-    putchar('\n');
 }
 
 static void spell(char *out, size_t size, const struct option *o)
@@ -115,7 +143,7 @@ static void put_options(const struct option *table, size_t width)
         const char *choices = options_choices(o);
 
         spell(left, sizeof(left), o);
-        put_row(left, width, o->help ? o->help : "");
+        put_pair(left, width, o->help ? o->help : "");
         if (choices) {
             const char *before = options_before_choices(o);
 
@@ -145,7 +173,7 @@ static void put_exits(const struct command_exit *exits)
             width = strlen(e->code);
     puts("\nExit status:");
     for (const struct command_exit *e = exits; e && e->code; e++)
-        put_row(e->code, width, e->meaning);
+        put_pair(e->code, width, e->meaning);
 }
 
 static void put_examples(const char *examples)
@@ -158,9 +186,9 @@ static void put_examples(const char *examples)
     }
 }
 
-const char *command_description(const struct command *c, struct arena *a)
+const char *command_description(const struct command *c, struct arena *a, bool whole)
 {
-    return c->describe ? c->describe(a) : c->description;
+    return c->describe ? c->describe(a, whole) : c->description;
 }
 
 void command_help(const struct command *c, bool brief)
@@ -173,7 +201,7 @@ void command_help(const struct command *c, bool brief)
         return;
     }
     putchar('\n');
-    put_paragraphs(command_description(c, &scratch));
+    put_paragraphs(command_description(c, &scratch, false));
     arena_free(&scratch);
     put_all_options(c);
     if (c->exits)
@@ -195,7 +223,7 @@ void command_overview(bool brief)
             width = strlen((*c)->name);
     for (const struct command *const *c = commands; *c; c++)
         if (!(*c)->hidden)
-            put_row((*c)->name, width, (*c)->summary);
+            put_pair((*c)->name, width, (*c)->summary);
     if (brief)
         return;
     put_all_options(NULL);
@@ -208,38 +236,53 @@ void command_overview(bool brief)
 
 const struct option command_no_options[] = {{0}};
 
-int command_tell(int argc, char **argv, void (*all)(void), void (*one)(const struct command *c),
-                 struct err *err)
+int command_named(int argc, char **argv, int most, const struct command **c, struct err *err)
 {
     int operands = options_parse(command_no_options, argc, argv, true, err);
 
+    *c = NULL;
     if (operands < 0)
         return -1;
-    if (operands > 1)
-        return err_code(err, EXIT_USAGE, "%s takes one command, not %d", argv[0], operands);
-    if (operands == 0) {
-        all();
-        return EXIT_OK;
-    }
-    if (!command_find(argv[1]))
+    if (operands > most)
+        return err_code(err, EXIT_USAGE, "'%s' is one word too many for %s", argv[1 + most],
+                        argv[0]);
+    if (operands == 0)
+        return 0;
+    *c = command_find(argv[1]);
+    if (!*c)
         return err_code(err, EXIT_USAGE, "tidemark has no command '%s'", argv[1]);
-    one(command_find(argv[1]));
+    return 0;
+}
+
+static int help_with_question(const char *name, struct err *err)
+{
+    const struct question *q = report_question(name, err);
+    struct arena scratch = {0};
+
+    if (!q)
+        return -1;
+    printf("Usage: tidemark report [OPTIONS] FILE %s\n\n", name);
+    put_paragraphs(report_help_question(&scratch, q));
+    puts("\n'tidemark help report' shows the options.");
+    arena_free(&scratch);
     return EXIT_OK;
-}
-
-static void help_with_all(void)
-{
-    command_overview(false);
-}
-
-static void help_with_one(const struct command *c)
-{
-    command_help(c, false);
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
-    return command_tell(argc, argv, help_with_all, help_with_one, err);
+    const struct command *c;
+
+    if (command_named(argc, argv, 2, &c, err))
+        return -1;
+    if (c && argv[2] && c != &cmd_report)
+        return err_code(err, EXIT_USAGE, "'%s' is one word too many for help", argv[2]);
+    if (c && argv[2])
+        return help_with_question(argv[2], err);
+    if (c)
+        command_help(c, false);
+    else
+        command_overview(false);
+    return EXIT_OK;
 }
 
 static const struct command_exit exits[] = {
@@ -251,12 +294,14 @@ static const struct command_exit exits[] = {
 
 const struct command cmd_help = {
     .name = "help",
-    .operands = "[COMMAND]",
+    .operands = "[COMMAND [QUESTION]]",
     .summary = "Show what a command of tidemark does and takes",
     .description =
         "Shows what a command of tidemark does, which options it takes, how it exits, and "
-        "examples. Without a command: what tidemark can do.",
-    .examples = "tidemark help run\n    what can be measured, and how\n",
+        "examples; or what a question of 'tidemark report' is about. Without a command: what "
+        "tidemark can do.",
+    .examples = "tidemark help run\n    what can be measured, and how\ntidemark help report "
+                "leaks\n    what leaks are told, and how they are judged\n",
     .options = command_no_options,
     .exits = exits,
     .run = run,

@@ -46,18 +46,33 @@ def said(tidemark):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_question_is_known_wherever_questions_are_named(said, name):
-    entry = f"{name} ({QUESTIONS[name]}"
+    entry = f" {name} {QUESTIONS[name]}"
     assert entry in said("report", "--help")
+    assert entry in said("help", "report", name)
     assert entry in said("man", "report")
     assert re.search(rf"[ ,]{name}[,;]", said("report", "x.tide", "no-such-question"))
     for shell in SHELLS:
         assert re.search(rf"[ '\"(]{name}[ '\")]", said("completion", shell)), shell
 
 
+def test_all_that_is_known_of_a_question_is_in_the_manual_and_in_its_own_help(said):
+    for name in "leaks", "steps", "what-if":
+        about = said("help", "report", name).split(" Of ", 1)[-1].removesuffix("'tidemark help report' shows the options.")
+        assert len(about) > 300
+        assert about[-200:].strip() in said("man", "report")
+
+
+def test_help_of_what_is_not_there_is_one_sentence(run):
+    assert run("help", "report", "leak").stderr == (
+        "tidemark: 'leak' is not a question (did you mean 'leaks'?); see 'tidemark help --help'\n")
+    assert run("help", "run", "leaks").stderr == (
+        "tidemark: 'leaks' is one word too many for help; see 'tidemark help --help'\n")
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_is_known_wherever_formats_are_named(said, name):
     for page in said("report", "--help"), said("man", "report"):
-        assert f"{name}, {FORMATS[name]}" in page
+        assert f" {name} {FORMATS[name]}" in page
         assert name in re.search(r"One of: ((?:[\w-]+ )+)", page).group(1).split()
     assert re.search(rf"[ ,]{name}[,;]", said("report", "x.tide", "-f", "no-such-format"))
     assert "cannot open" in said("report", "/no/such.tide", "-f", name)

@@ -57,11 +57,6 @@ def traces(tidemark, tmp_path_factory):
     return lambda name: folder / f"{name}.tide"
 
 
-def questions(run):
-    said = run("report", "--help").stdout
-    return re.findall(r"^ {4}(\w+) {2,}", said[said.index("QUESTION"):], re.M) or pytest.fail(said)
-
-
 def at(columns):
     return {**os.environ, "COLUMNS": str(columns), "LC_ALL": "C.UTF-8"}
 
