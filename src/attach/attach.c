@@ -5,6 +5,7 @@
  */
 #include "attach/attach.h"
 
+#include "attach/borrow.h"
 #include "attach/control.h"
 #include "attach/earlier.h"
 #include "attach/hand.h"
@@ -106,8 +107,8 @@ static int open_target(struct loaded *l, int pid, struct err *err)
     }
     if (errno == ENOENT || errno == ESRCH)
         return err_code(err, NOBODY, "process %d has just ended", pid);
-    return err_code(err, UNREACHABLE, "cannot enter process %d: %s; attach as root", pid,
-                    strerror(errno));
+    return err_code(err, UNREACHABLE, "cannot enter process %d: %s; %s", pid, strerror(errno),
+                    borrow_advice());
 }
 
 /* What the library has for us; 0: it is not there. */

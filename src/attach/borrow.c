@@ -180,6 +180,13 @@ static void find_own_stack(struct remote *r)
         fclose(f);
 }
 
+const char *borrow_advice(void)
+{
+    return geteuid() == 0
+             ? "it may do more than root may here; attach from outside of any container"
+             : "attach as its user or as root";
+}
+
 static int refused(int pid, struct err *err)
 {
     char scope[8] = "0";
@@ -195,8 +202,7 @@ static int refused(int pid, struct err *err)
             "this system lets only root enter a running process (ptrace_scope is %c); run as root, "
             "or set it with 'sysctl kernel.yama.ptrace_scope=0'",
             scope[0]);
-    return err_code(err, 126, "not allowed to enter process %d; attach as its user or as root",
-                    pid);
+    return err_code(err, 126, "not allowed to enter process %d; %s", pid, borrow_advice());
 }
 
 struct rounds { /* of all threads, until one of them will do */

@@ -5,6 +5,9 @@
 #include "attach/borrowed.h"
 #include "base/err.h"
 
+/* Who may enter a process that we may not. */
+const char *borrow_advice(void);
+
 /* Find out what all threads of a process may ask the kernel for: r->confined. -1 with *err: not
  * what we need, or that is not to be known.
  */

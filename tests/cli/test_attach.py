@@ -500,6 +500,19 @@ def test_one_of_another_user(run, tmp_path, target, program, attach, public, bui
 
 
 @need_root
+def test_root_with_less_than_its_target_has_is_not_told_to_be_root(tidemark, target, program):
+    """As in a container without the right to trace."""
+    theirs = target(program("attachee"))
+    theirs.say("x", CALM)
+    done = subprocess.run(["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", tidemark, "attach",
+                           str(theirs.pid)], text=True, capture_output=True, cwd="/")
+    assert (done.returncode, done.stderr.count("\n")) == (126, 1)
+    assert "outside of any container" in done.stderr and "as root" not in done.stderr
+    theirs.say("x", CALM)
+    assert theirs.end()[0] == 0
+
+
+@need_root
 @need_mounts
 def test_one_that_does_not_see_our_files(target, tmp_path, build, totals, program, start):
     """In a mount namespace where the library is hidden: it gets a copy without a name."""
