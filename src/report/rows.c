@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define DEPTH_MOST 24 /* deeper rows are drawn at this depth, where room is lacking sooner */
-#define TEXT_LEAST 16 /* columns that a text is left with */
+#define TEXT_LEAST 16 /* columns that a text is left with, */
+#define CODE_LEAST 20 /* and a line of code, as long as others need room */
 #define FRAMES_SHOWN 4
 
 struct layout {
@@ -104,15 +105,28 @@ static int whole_width(const struct layout *l)
     return sum;
 }
 
-/* The column of text that can give up most; -1: none can give any. */
+static bool is_code(const struct layout *l, int column)
+{
+    static const char *const names[] = {"text", NULL};
+
+    return is_column(l, column, names);
+}
+
+/* The column of text that can give up most; -1: none can give any. Where a line of code stands is
+ * missed more than the rest of it.
+ */
 static int widest_text(const struct layout *l)
 {
     int widest = -1;
 
-    for (int i = 0; i < l->table->width; i++)
-        if (show_is_text(l->table->columns[i].unit) && l->widths[i] > TEXT_LEAST &&
-            (widest < 0 || l->widths[i] > l->widths[widest]))
+    for (int i = 0; i < l->table->width; i++) {
+        if (!show_is_text(l->table->columns[i].unit) || l->widths[i] <= TEXT_LEAST)
+            continue;
+        if (is_code(l, i) && l->widths[i] > CODE_LEAST)
+            return i;
+        if (widest < 0 || l->widths[i] > l->widths[widest])
             widest = i;
+    }
     return widest;
 }
 
@@ -224,12 +238,37 @@ static void put_name_within(const char *text, bool name, int room, const struct 
     terminal_put_within(out, text, room, terminal);
 }
 
-static void put_cell(const struct layout *l, int row, int column, FILE *out)
+/* The cell at this place of the order takes the room of texts behind it that are absent, if it
+ * needs it: the place of the last one that it takes, and in *width how wide it is with them.
+ */
+static int reach(const struct layout *l, int row, int place, int *width)
+{
+    int column = l->order[place], last = place;
+
+    *width = l->widths[column];
+    if (!show_is_text(l->table->columns[column].unit))
+        return last;
+    for (int i = place + 1; i < l->table->width && cell_width(l, row, column) > *width; i++) {
+        int next = l->order[i];
+
+        if (!l->widths[next])
+            continue;
+        if (table_at(l->table, row, next)->present)
+            break;
+        *width += TERMINAL_GAP + l->widths[next];
+        last = i;
+    }
+    return last;
+}
+
+/* Put it, and return the place of the last one whose room it has taken. */
+static int put_cell(const struct layout *l, int row, int place, FILE *out)
 {
     static const char *const names[] = {"function", "site", "where", "held_most_at_peak", NULL};
     char text[SHOW_ROOM];
-    int padding = l->widths[column] - cell_width(l, row, column);
-    int room = l->widths[column] - (is_indented(l, column) ? 3 * depth_of(l, row) : 0);
+    int width, last = reach(l, row, place, &width), column = l->order[place];
+    int padding = width - cell_width(l, row, column);
+    int room = width - (is_indented(l, column) ? 3 * depth_of(l, row) : 0);
     bool left = show_is_text(l->table->columns[column].unit);
 
     if (!left)
@@ -238,8 +277,9 @@ static void put_cell(const struct layout *l, int row, int column, FILE *out)
         put_branch(l, row, out);
     put_name_within(shown(l, text, row, column), is_column(l, column, names), room, l->terminal,
                     out);
-    if (left && column != last_shown(l))
+    if (left && l->order[last] != last_shown(l))
         terminal_put_padding(out, padding);
+    return last;
 }
 
 static void put_heading(const struct layout *l, FILE *out)
@@ -344,7 +384,7 @@ void rows_put(const struct table *t, bool whole, const struct terminal *terminal
             if (!l.widths[l.order[i]])
                 continue;
             terminal_put_padding(out, first ? 0 : TERMINAL_GAP);
-            put_cell(&l, row, l.order[i], out);
+            i = put_cell(&l, row, i, out);
             first = false;
         }
         fputc('\n', out);
