@@ -66,7 +66,7 @@ static int read_frames(struct reading *r, const char *path, struct err *err)
 
     if (!t)
         return -1;
-    trace_rewind(t, 0, 0); /* definitions alone */
+    trace_rewind_own(t);
     while (trace_next(t, &ev)) {
         if (ev.kind == TRACE_STRING)
             keep_string(r, &ev);

@@ -57,7 +57,7 @@ static int read_frames(struct sources_writer *w, const char *path, struct err *e
         return -1;
     w->began_ns = trace_header(t)->real_ns;
     w->names.file_bytes = trace_size(t);
-    trace_rewind(t, 0, 0); /* definitions alone */
+    trace_rewind_own(t);
     while (trace_next(t, &ev)) {
         if (ev.kind == TRACE_STRING)
             names_string(&w->names, &ev);

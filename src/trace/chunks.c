@@ -154,13 +154,13 @@ static void take_cut(struct chunks *k, const struct trace_chunk *c)
 }
 
 /* Can it be hopped over unseen? Not the last chunk, which holds END, and not one whose length leads
- * to no other chunk: that length may be damaged.
+ * to no other chunk: that length may be damaged, unless the file is our own.
  */
 static bool unwanted(const struct chunks *k, const struct trace_chunk *c, bool followed)
 {
     if (!known_chunk(c))
         return true;
-    return c->kind == TRACE_CHUNK_EVENTS && followed &&
+    return c->kind == TRACE_CHUNK_EVENTS && (followed || k->trusted) &&
            (c->last_ns < k->from_ns || c->first_ns > k->to_ns);
 }
 
@@ -223,6 +223,7 @@ void chunks_rewind(struct chunks *k, uint64_t from_ns, uint64_t to_ns)
     k->sequence = 0;
     k->unpacked = 0;
     k->lost = false;
+    k->trusted = false;
     k->records_bytes = 0;
 }
 

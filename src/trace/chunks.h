@@ -21,6 +21,7 @@ struct chunks {
     bool newer;              /* written by a newer version: unknown chunks are no damage */
     uint64_t from_ns, to_ns; /* chunks of events outside of it are hopped over */
     uint64_t judged_ns;      /* damage to chunks of events that begin later is not counted */
+    bool trusted;            /* no last chunk is unpacked to see whether it is what it says */
     struct trace_health health;
 
     size_t at;         /* where the next chunk should begin */

@@ -165,6 +165,12 @@ void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns)
     t->begun = false;
 }
 
+void trace_rewind_own(struct trace *t)
+{
+    trace_rewind(t, UINT64_MAX, 0);
+    t->chunks.trusted = true;
+}
+
 void trace_judge(struct trace *t, uint64_t to_ns)
 {
     t->chunks.judged_ns = to_ns;

@@ -95,6 +95,11 @@ uint64_t trace_last_ns(const struct trace *t);
  */
 void trace_rewind(struct trace *t, uint64_t from_ns, uint64_t to_ns);
 
+/* Start again with definitions alone, of a trace that this process is writing: its events are not
+ * unpacked, not even to see whether it is whole.
+ */
+void trace_rewind_own(struct trace *t);
+
 /* Damage to what is after a time is not told of in this pass. */
 void trace_judge(struct trace *t, uint64_t to_ns);
 

@@ -286,6 +286,34 @@ static void rewind_starts_again(void)
     trace_close(t);
 }
 
+/* Its only chunk of events is the last one, which any other reader looks into for its end. */
+static void definitions_of_ones_own(void)
+{
+    struct trace_store *s = start();
+    uint64_t strings = 0, others = 0;
+    struct trace_event ev;
+    struct err err;
+    struct trace *t;
+
+    for (uint64_t i = 0; i < 100; i++)
+        trace_store_put(s, TRACE_MARK, i, HELP_FIELDS(1, 0, trace_store_string(s, "one", 3)), NULL,
+                        0);
+    trace_store_flush(s);
+    t = trace_open(temporary("test.tide"), &err);
+    if (!t)
+        abort();
+    trace_rewind_own(t);
+    while (trace_next(t, &ev)) {
+        strings += ev.kind == TRACE_STRING;
+        others += ev.kind != TRACE_STRING;
+    }
+    CHECK(strings == 1 && others == 0);
+    trace_rewind(t, 0, UINT64_MAX);
+    CHECK(find(t, TRACE_MARK, &ev));
+    trace_close(t);
+    trace_close(finish(s));
+}
+
 static void times_of_the_store(void)
 {
     struct trace_store *s = start();
@@ -315,6 +343,7 @@ int main(void)
         {"definitions stand before what refers to them", definitions_come_first},
         {"a stretch of time needs only its chunks", a_stretch_of_time},
         {"rewind starts again", rewind_starts_again},
+        {"of a trace being written definitions alone are read", definitions_of_ones_own},
         {"times count from the origin", times_of_the_store},
     };
     int failed = check_run(tests, sizeof(tests) / sizeof(*tests));
