@@ -13,14 +13,31 @@
 #define PAGE 4096u
 #define LANES 4u
 
-static const char MAGIC[8] = "tidenam2";
+/* Few pages are held: who asks in the order of addresses is done with one before it needs another,
+ * and to read the rare one again costs less than fresh memory for each.
+ */
+#define SETS 16u
+#define WAYS 4u /* of a set, the one used last comes first */
+#define NO_PAGE SIZE_MAX
+
+static const char MAGIC[8] = "tidenam3";
 
 struct head {
     char magic[8];
     uint64_t bytes, table; /* of the body; the checksum of the table */
 };
 
-/* Four sums at a time, none of which waits for another: this is most of what reading takes. */
+struct sealed_held {
+    size_t page;
+    unsigned char *bytes;
+};
+
+static uint64_t mix_word(uint64_t sum, uint64_t word)
+{
+    return ((sum << 31 | sum >> 33) ^ word) * HASH_FACTOR;
+}
+
+/* Four sums at a time, none of which waits for another: this is much of what reading takes. */
 static uint64_t checksum(const void *bytes, size_t size, uint64_t place)
 {
     uint64_t sums[LANES], words[LANES], sum = hash_mix(place, size);
@@ -31,7 +48,7 @@ static uint64_t checksum(const void *bytes, size_t size, uint64_t place)
     for (; size - at >= sizeof(words); at += sizeof(words)) {
         memcpy(words, (const char *)bytes + at, sizeof(words));
         for (size_t i = 0; i < LANES; i++)
-            sums[i] = hash_mix(sums[i], words[i]);
+            sums[i] = mix_word(sums[i], words[i]);
     }
     for (size_t i = 0; i < LANES; i++)
         sum = hash_mix(sum, sums[i]);
@@ -87,7 +104,6 @@ static bool read_table(struct sealed *p)
     if ((uint64_t)file.st_size != p->body + p->bytes)
         return false;
     p->checks = memory_zeroed((p->count + 1) * sizeof(*p->checks));
-    p->loaded = memory_zeroed((p->count + 1) * sizeof(*p->loaded));
     return read_at(p->fd, p->checks, p->count * sizeof(*p->checks), sizeof(head)) &&
            checksum(p->checks, p->count * sizeof(*p->checks), p->bytes) == head.table;
 }
@@ -103,28 +119,49 @@ bool sealed_open(struct sealed *p, int fd)
 
 void sealed_close(struct sealed *p)
 {
-    for (size_t i = 0; p->loaded && i < p->count; i++)
-        free(p->loaded[i]);
-    free(p->loaded);
+    free(p->held);
+    free(p->room);
     free(p->checks);
     if (p->fd >= 0)
         close(p->fd);
     *p = (struct sealed){.fd = -1};
 }
 
-static const unsigned char *page_at(struct sealed *p, size_t page)
+static void hold_none(struct sealed *p)
+{
+    p->room = memory_resize(NULL, (size_t)SETS * WAYS * PAGE); /* touched only as it fills */
+    p->held = memory_resize(NULL, SETS * WAYS * sizeof(*p->held));
+    for (size_t i = 0; i < SETS * WAYS; i++)
+        p->held[i] = (struct sealed_held){NO_PAGE, p->room + i * PAGE};
+}
+
+static bool load(struct sealed *p, struct sealed_held *h, size_t page)
 {
     size_t size = page_bytes(p->bytes, page);
-    unsigned char *bytes;
+    bool good = read_at(p->fd, h->bytes, size, p->body + (uint64_t)page * PAGE) &&
+                checksum(h->bytes, size, page) == p->checks[page];
 
-    if (p->loaded[page])
-        return p->loaded[page];
-    bytes = memory_resize(NULL, size);
-    if (read_at(p->fd, bytes, size, p->body + (uint64_t)page * PAGE) &&
-        checksum(bytes, size, page) == p->checks[page])
-        return p->loaded[page] = bytes;
-    free(bytes);
-    return NULL;
+    h->page = good ? page : NO_PAGE;
+    return good;
+}
+
+static const unsigned char *page_at(struct sealed *p, size_t page)
+{
+    struct sealed_held *set, found;
+    size_t i = 0;
+
+    if (!p->held)
+        hold_none(p);
+    set = p->held + page % SETS * WAYS;
+    while (i < WAYS - 1 && set[i].page != page)
+        i++;
+    if (set[i].page != page && !load(p, &set[i], page))
+        return NULL;
+    found = set[i];
+    for (; i > 0; i--)
+        set[i] = set[i - 1];
+    set[0] = found;
+    return found.bytes;
 }
 
 bool sealed_read(struct sealed *p, uint64_t at, void *to, size_t size)

@@ -18,9 +18,10 @@ struct sealed {
     const void *memory; /* the bytes themselves, where they are at hand: then there is no file */
     uint64_t bytes;
     int fd;
-    uint64_t body;    /* where they begin in the file */
-    uint64_t *checks; /* of each page */
-    unsigned char **loaded;
+    uint64_t body;            /* where they begin in the file */
+    uint64_t *checks;         /* of each page */
+    struct sealed_held *held; /* the pages that were read last */
+    unsigned char *room;      /* that they are in */
     size_t count;
 };
 
