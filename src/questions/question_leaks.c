@@ -137,18 +137,34 @@ static void fill(struct table_cell *c, const struct heap *h, const struct leak_r
     heap_cell_stack(&c[STACK], h, row);
 }
 
-/* The summary's alive_before_end is of the same. */
+static bool several_ended(const struct heap *h)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < h->process_count; i++)
+        count += !h->processes[i]->execed;
+    return count > 1;
+}
+
+/* The summary's alive_before_end is of the same. What several processes left at their ends can be
+ * more than ever lived at one time.
+ */
 static const char *moment(const struct heap *h)
 {
+    bool several = several_ended(h);
+
     if (h->options.at != SELECTION_AT_DEFAULT)
         return "the one that was asked for";
     for (size_t i = 0; i < h->process_count; i++)
         if (h->processes[i]->worked_ns)
-            return "when the interpreter began to end: what it freed then counts";
+            return several ? "when the interpreter began to end: what it freed then counts; of "
+                             "several processes, each at its own end, added up"
+                           : "when the interpreter began to end: what it freed then counts";
     if (h->options.to_ns)
         return "the end of this stretch, or of a process that ended before";
-    return covered_since(h->run) ? "the detach, or the end of each process"
-                                 : "the end of each process";
+    if (covered_since(h->run))
+        return "the detach, or the end of each process";
+    return several ? "the end of each process, added up" : "the end of each process";
 }
 
 static uint64_t lost_sum(const struct heap *h)

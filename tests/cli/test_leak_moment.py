@@ -127,3 +127,18 @@ def test_of_a_stretch_it_is_what_was_alive_at_its_end(run, tmp_path):
     assert 30e6 < alive["alive"] < 50e6
     assert alive["moment"] == "the end of this stretch, or of a process that ended before"
     assert whole["alive"] > 120e6 and whole["moment"] == "the end of each process"
+
+
+FORKS = """
+import os
+for _ in range(3):
+    if os.fork() == 0:
+        kept = bytes(20000000)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_what_several_processes_left_was_not_there_at_one_time(facts):
+    leaks, _, _ = facts(["--exact"], "/usr/bin/python3", "-c", FORKS)
+    assert leaks["alive"] > 60e6 and leaks["moment"].endswith("each at its own end, added up")
