@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { everyView, look, open, pageOf, set, settled, state, write } from './browser.mjs';
+import { columns, deltas } from './pack.mjs';
 import { recording } from './recording.mjs';
 
 const text = (tab, selector) => tab.textContent(selector);
@@ -345,6 +346,34 @@ test('the parts of the resident memory add up at every sample', async () => {
         }),
     );
     assert.deepEqual(wrong, []);
+    await close();
+});
+
+test('mappings that end between two quiet moments are told where they were', async () => {
+    const run = recording({ blocks: 0, stacks: 3, parts: 4, heap: true });
+    const at = (name, value) => ({ of: 'run', id: 0, name, unit: 'bytes', t: [1.9e6], v: [value] });
+    const meta = {
+        ...run.meta,
+        duration: 4e6,
+        grid: { t: [1e6, 0.95e6, 0.05e6, 1e6], heap: [100, 100, 0, 0], quiet: [0, 2, 3], peak: 0 },
+        fine: { hi: [100, 100, 0, 0], lo: [100, 100, 0, 0] },
+        series: [at('resident_heap', 120), at('rss', 120)],
+    };
+    run.sections.META = Buffer.from(JSON.stringify(meta));
+    run.sections.LEAF = columns(
+        deltas(run.leaves.map((l) => l.node)),
+        [0, 0, 0],
+        [1, 1, 1],
+        [1, 0, 0],
+        [100, 0, 0],
+        [0, 0, 0],
+    );
+    run.sections.HEAP = columns([0], [1 + 2 * 2 + 1], [1], []);
+    run.sections.MAPS = columns([0], [0], [1 + 2 * 2 + 1], [100]);
+    for (const name of ['CPUS', 'WAIT', 'COPY']) run.sections[name] = columns([], [], [], []);
+    const { tab, close } = await open(write([run]), { hash: '#view=resident' });
+    const [point] = await tab.evaluate(() => tidemark.view.points);
+    assert.deepEqual([point.live, point.mapped, point.slack], [0, 100, 20]);
     await close();
 });
 

@@ -25,6 +25,7 @@ const PARTS = [
 ];
 const OTHERS = ['resident_stack', 'resident_data', 'resident_file', 'resident_shared'];
 const HEIGHT = 360;
+const AROUND = 2; // edges before and after a moment
 
 export const explains = (model) =>
     Boolean(model.seriesOf('run', 'resident_heap') ?? model.seriesOf('run', 'resident_anon'));
@@ -131,7 +132,7 @@ export class Resident {
         return Array.from(times, (t) => {
             const pool = (at(heap, t) ?? 0) + (at(anon, t) ?? 0);
             const all = this.liveAt(t); // what the program maps itself is a part of it
-            const mapped = Math.min(this.mappedAt(t), all, pool);
+            const mapped = Math.min(this.mappedAt(t, all), all, pool);
             const live = Math.min(all - mapped, pool - mapped);
             const point = { t, live, mapped, slack: pool - live - mapped };
             for (const name of OTHERS) point[name] = at(of(name), t) ?? 0;
@@ -150,13 +151,20 @@ export class Resident {
             lo[Math.max(0, Math.min(lo.length - 1, Math.floor((t / (end || 1)) * lo.length)))] ?? 0
         );
     }
-    mappedAt(t) {
+    /** Mappings are known at edges: of those about a time, at the one where the heap was most like then. */
+    mappedAt(t, heap) {
         const { model, sums } = this.app;
         if (!model.has.maps) return 0;
-        const edge = model.quietAt(t);
-        return edge < 0
-            ? 0
-            : sums.unfiltered(() => (this.mapLevels ??= sums.levels(model.maps)))[edge];
+        const { maps, live } = (this.levels ??= sums.unfiltered(() => ({
+            maps: sums.levels(model.maps),
+            live: sums.levels(model.heap),
+        })));
+        const after = model.edges.findIndex((edge) => edge >= t);
+        const last = after < 0 ? live.length - 1 : after;
+        let best = last;
+        for (let k = Math.max(0, last - AROUND); k <= Math.min(live.length - 1, last + AROUND); k++)
+            if (Math.abs(live[k] - heap) < Math.abs(live[best] - heap)) best = k;
+        return maps[best] ?? 0;
     }
 
     update() {

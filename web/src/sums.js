@@ -125,14 +125,13 @@ export class Sums {
             for (const cause of this.waitCells) t.waits += cause[b];
             for (const cause of this.queueCells) t.queued += cause[b];
         }
-        const most = this.bound();
         const edge = this.highest(liveAt, from, to);
         const mapped = this.highest(mappedAt, from, to);
         return {
             ...t,
             temporary: t.allocated - t.kept,
-            end: Math.min(liveAt[to] ?? 0, most),
-            peak: Math.min(liveAt[edge] ?? 0, most),
+            end: (liveAt[to] ?? 0) * this.sureAt(to),
+            peak: (liveAt[edge] ?? 0) * this.sureAt(edge),
             peakEdge: edge,
             peakTime: model.timeOf(edge),
             mapped: mappedAt[mapped] ?? 0,
@@ -140,10 +139,21 @@ export class Sums {
         };
     }
 
-    /** Of many noisy sums the largest is too large: no level of a sampled recording is above its peak. */
-    bound() {
-        const { sampled, peak_heap: peak } = this.model.meta;
-        return sampled && peak ? peak.bytes : Infinity;
+    /**
+     * Of many noisy sums the largest is too large: where the level of a sampled recording is above its peak,
+     * all that is in it is taken for less, as the questions do.
+     */
+    sureAt(edge) {
+        const { sampled, peak_heap: peak, grid } = this.model.meta;
+        const level = grid?.heap[edge] ?? 0;
+        return sampled && peak && level > peak.bytes ? peak.bytes / level : 1;
+    }
+
+    /** What lives at an edge, for every leaf. */
+    liveLeaves(lives, edge, weight, out) {
+        addLive(lives, edge, weight, out);
+        const sure = this.sureAt(edge);
+        if (sure < 1) for (let l = 0; l < out.length; l++) out[l] *= sure;
     }
 
     keptFrom(birth, to) {
@@ -161,10 +171,11 @@ export class Sums {
         const out = new Float64Array(model.leaves.count);
         const lives = measure === 'mapped' ? model.maps : model.heap;
         const weight = numbers || measure === 'allocations' ? lives.number : lives.bytes;
-        if (measure === 'peak') addLive(lives, this.highest(this.liveAt, from, to), weight, out);
+        if (measure === 'peak')
+            this.liveLeaves(lives, this.highest(this.liveAt, from, to), weight, out);
         else if (measure === 'mapped')
             addLive(lives, this.highest(this.mappedAt, from, to), weight, out);
-        else if (measure === 'end') addLive(lives, to, weight, out);
+        else if (measure === 'end') this.liveLeaves(lives, to, weight, out);
         else if (measure === 'kept' || measure === 'temporary')
             addFate(lives, from, to, measure === 'kept', weight, out);
         else if (measure === 'allocated' || measure === 'allocations')
