@@ -209,6 +209,7 @@ export class App {
         if (on) root.dataset.theme = 'light';
         else if (this.screenTheme) root.dataset.theme = this.screenTheme;
         else delete root.dataset.theme;
+        document.body.classList.toggle('paper', on); // before it is drawn: a canvas keeps its width
         this.redraw();
     }
 

@@ -236,28 +236,39 @@ export function cpuStrip(canvas, width, f, model, sums) {
     }
 }
 
-/** What only grows (bytes read and written), as a rate. */
+/** What only grows (bytes read and written), as a rate: each step is spread over the time that it took. */
 function rates(series, f, bins) {
     const out = new Float64Array(bins);
+    const place = (t) => ((t - f.start) / f.span) * bins;
     for (const s of series)
-        for (let i = 1; i < s.t.length; i++)
-            if (s.t[i] >= f.start && s.t[i] <= f.end)
-                out[Math.min(bins - 1, Math.floor(((s.t[i] - f.start) / f.span) * bins))] +=
-                    Math.max(0, s.v[i] - s.v[i - 1]);
+        for (let i = 1; i < s.t.length; i++) {
+            const [a, b] = [place(s.t[i - 1]), Math.max(place(s.t[i]), place(s.t[i - 1]) + 1e-9)];
+            const grown = Math.max(0, s.v[i] - s.v[i - 1]) / (b - a);
+            for (let k = Math.max(0, Math.floor(a)); k < Math.min(bins, b); k++)
+                out[k] += grown * Math.max(0, Math.min(b, k + 1) - Math.max(a, k));
+        }
     return out;
 }
 
-export function ioStrip(canvas, width, f, series) {
-    const c = stripBase(canvas, width, f, 'IO');
+/** Rates as bars. */
+function rateStrip(canvas, width, f, name, series, ink) {
+    const c = stripBase(canvas, width, f, name);
     const bins = Math.max(60, Math.round(f.width / 4));
     const values = rates(series, f, bins);
     const most = highest(values);
-    c.fillStyle = colour('--wait');
+    c.fillStyle = colour(ink);
     values.forEach((v, b) => {
         const tall = (v / most) * (STRIP - 4);
         c.fillRect(f.left + (b * f.width) / bins, STRIP - 2 - tall, f.width / bins, tall);
     });
 }
+
+export const ioStrip = (canvas, width, f, series) =>
+    rateStrip(canvas, width, f, 'IO', series, '--wait');
+
+/** CPU time of which only the sum is known. */
+export const usedStrip = (canvas, width, f, series) =>
+    rateStrip(canvas, width, f, 'CPU', [series], '--unknown');
 
 /** Memory of another space, or of a device: each has a scale of its own, as they are never added up. */
 export function memoryStrip(canvas, width, f, series) {

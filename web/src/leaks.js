@@ -27,10 +27,22 @@ const COLUMNS = [
     ['trend', 'Live over time'],
 ];
 
+/** When the last interpreter began to free what its program had kept, in seconds; or nothing. */
+const workedOf = ({ meta }) =>
+    meta.marks
+        .filter(({ sort }) => sort === 'worked')
+        .reduce((last, { time: at }) => Math.max(last, at / 1e6), 0);
+
 export class Leaks {
     constructor(host, app) {
         this.app = app;
-        this.hint = h('p', { class: 'hint' });
+        this.hint = h('span', {});
+        this.worked = workedOf(app.model);
+        this.before = h(
+            'button',
+            { onclick: () => app.setTimes(app.window.from, this.worked) },
+            'Until the work ended',
+        );
         this.basis = h('p', { class: 'hint soft' });
         this.body = h('div', { role: 'rowgroup' });
         const head = h(
@@ -45,7 +57,7 @@ export class Leaks {
         );
         show(
             host,
-            this.hint,
+            h('p', { class: 'hint' }, this.hint, ' ', this.before),
             h(
                 'div',
                 { class: 'leaks', role: 'table', 'aria-label': 'what was kept' },
@@ -68,6 +80,7 @@ export class Leaks {
             `Allocated between ${time(from)} and ${time(to)} and not freed by then: ${bytes(app.totals.kept)}. ` +
                 'Put the window after the warm-up and before the end of the work, to see what still grows.',
         );
+        this.before.hidden = !(this.worked > from && this.worked < to);
         if (moving) return; // to judge takes longer than a frame
         const whole =
             app.isWhole() && !app.sums.partial && !app.base && app.model.meta.verdicts.length > 0;

@@ -62,8 +62,8 @@ export const MEASURES = {
         name: 'Waiting',
         unit: 'us',
         needs: 'waits',
-        tip: 'time that threads waited inside the window; sampled. Ready to run while no CPU was free is no waiting, and is said besides',
-        note: (t) => (t.queued ? `+ ${micros(t.queued)} for a CPU` : 'of all threads'),
+        tip: 'time that threads waited inside the window; sampled. Ready to run while no CPU was free (queued) is no waiting, and is said besides',
+        note: (t) => (t.queued ? `+ ${micros(t.queued)} queued` : 'of all threads'),
     },
     mapped: {
         name: 'Mapped',

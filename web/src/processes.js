@@ -40,7 +40,8 @@ function tree({ processes, threads }) {
         if (own.length > 1)
             for (const t of own)
                 out.push({ key: `t${t}`, index: t, depth: depth + 1, thread: threads[t] });
-        for (const child of children.get(i) ?? []) visit(child, depth + 1);
+        for (const child of children.get(i) ?? [])
+            visit(child, depth + (processes[child].pid === processes[i].pid ? 0 : 1)); // exec(2)
     };
     for (const root of children.get(-1) ?? []) visit(root, 0);
     processes.forEach((_, i) => visit(i, 0)); // whose parent is not known
@@ -173,7 +174,7 @@ export class Processes {
         put(row.name, one.name || (thread ? app.model.threadName(thread) : '?'));
         const start = app.model.startOf(thread);
         put(row.id, process ? ` pid ${process.pid}` : ` tid ${thread.tid}${start && `, ${start}`}`);
-        row.place.style.paddingLeft = `${Math.min(item.depth, 12) * 14}px`;
+        row.place.style.paddingLeft = `calc(${Math.min(item.depth, 12)} * var(--step))`;
         mark(
             row.element,
             'title',

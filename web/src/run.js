@@ -5,6 +5,15 @@ import { h, show } from './dom.js';
 import { bytes, count, percent, plural, time, whole } from './format.js';
 import { card } from './first.js';
 
+// what has a row of its own here
+const SAID = new Set([
+    'duration',
+    'peak resident memory, at least',
+    'peak resident memory, at most',
+    'peak heap',
+    'peak heap at',
+    'processes',
+]);
 const SORTS = ['exact', 'sampled', 'bound', 'bounds', 'measured', 'lost', 'close'];
 
 /** What kind a number is: short words as a tag, longer ones as they are. */
@@ -27,6 +36,8 @@ function valueText({ value, unit }) {
     if (unit === 'percent') return `${value} %`;
     return String(value);
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 const row = (name, value, kind, tip) => [
     h('dt', {}, name),
@@ -52,7 +63,8 @@ function peaks({ meta, has }) {
         out.push(
             row(
                 'Peak heap',
-                bytes(heap?.bytes ?? Math.max(0, ...(meta.grid?.heap ?? []))),
+                bytes(heap?.bytes ?? Math.max(0, ...(meta.grid?.heap ?? []))) +
+                    (heap?.time == null ? '' : ` at ${time(heap.time / 1e6)}`),
                 heap?.basis ?? (meta.sampled ? 'sampled' : 'exact'),
                 'live blocks of all processes at one moment, which is always on the grid',
             ),
@@ -186,7 +198,9 @@ function factsOf(model) {
                 .filter(Boolean)
                 .join(', '),
         ),
-        ...meta.facts.map((fact) => row(fact.name, valueText(fact), fact.basis)),
+        ...meta.facts
+            .filter(({ name }) => !SAID.has(name))
+            .map((fact) => row(capital(fact.name), valueText(fact), fact.basis)),
         row(
             'This page',
             `tidemark ${meta.tool ?? ''}; no request is made to anywhere, and no code of others is in it`,

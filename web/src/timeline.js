@@ -27,6 +27,7 @@ export class Timeline {
         Object.assign(this, { host, readout, app, dragging: false });
         const { model } = app;
         this.rss = model.ofHost ? model.seriesOf('run', 'rss') : undefined;
+        this.cpuUsed = model.has.cpu ? undefined : model.seriesOf('run', 'cpu');
         this.pss = model.ofHost ? model.seriesOf('run', 'pss') : undefined;
         this.io = ['read_chars', 'write_chars']
             .map((n) => model.seriesOf('run', n))
@@ -64,7 +65,7 @@ export class Timeline {
         this.cursor = h('i', { class: 'cursor', hidden: true });
         this.over = h('div', { class: 'over' }, this.brush, this.cursor, this.flag);
         const strip = (name) => h('canvas', { class: 'strip', role: 'img', 'aria-label': name });
-        this.cpu = this.app.model.has.cpu
+        this.cpu = this.app.model.has.cpu || this.cpuUsed
             ? strip('CPU use over time: Python, native code, kernel')
             : null;
         this.ioStrip = this.io.length ? strip('bytes read and written over time') : null;
@@ -103,7 +104,8 @@ export class Timeline {
             chart.regions(c, f, model);
             chart.marks(c, f, model);
         });
-        if (this.cpu) chart.cpuStrip(this.cpu, this.width, f, model, sums);
+        if (this.cpuUsed) chart.usedStrip(this.cpu, this.width, f, this.cpuUsed);
+        else if (this.cpu) chart.cpuStrip(this.cpu, this.width, f, model, sums);
         if (this.ioStrip) chart.ioStrip(this.ioStrip, this.width, f, this.io);
         this.others.forEach((s, i) => chart.memoryStrip(this.otherStrips[i], this.width, f, s));
         for (const [k, v] of Object.entries({
