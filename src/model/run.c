@@ -71,7 +71,7 @@ uint64_t run_duration(const struct run *r)
         to = p->ended && p->to_ns > to ? p->to_ns : to;
         alive = alive || !p->ended;
     }
-    if (alive || r->process_count == 0)
+    if (alive || r->process_count == 0 || r->lacking.more) /* when it ended is not known */
         to = r->last_ns;
     return from < to ? to - from : 0;
 }

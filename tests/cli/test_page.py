@@ -377,3 +377,14 @@ def test_text_json_and_page_have_the_same_findings(run, page, tmp_path):
     assert [[f[k] for k in keys] for f in told] == [[r[k] for k in keys] for r in rows]
     screen = " ".join(run("report", trace).stdout.split())
     assert held["evidence"] in screen and held["evidence"] in " ".join(run("report", trace, "findings").stdout.split())
+
+
+def test_a_trace_without_an_end_lasted_until_its_last_record(run, page, tmp_path):
+    """All processes that it knows may have ended before."""
+    events = [make.record(make.PROCESS, 1, 0, 101, 1, 2, 1, 1, step=1000), make.record(make.THREAD, 1, 1, 101, 1),
+              make.record(make.ALLOC, 1, 4096, 100, 0, 0, 1000), make.record(make.PROCESS_END, 1, 1, 0, step=10**8),
+              make.record(make.MARK, 1, 0, 0, 1, step=4 * 10**8)]
+    make.Trace().add([make.record(make.STRING, 1, tail=b"worker")]).add(events, 1000, 5 * 10**8 + 1000).write(
+        tmp_path / "t.tide")
+    meta = page(tmp_path / "t.tide").meta
+    assert "no end" in meta["health"] and "ran for 500 ms" in meta["sentence"] and meta["duration"] == 500001
