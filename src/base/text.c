@@ -276,6 +276,20 @@ size_t text_width(const char *utf8)
     return n;
 }
 
+char *text_count(char out[TEXT_SIZE], uint64_t number)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "%" PRIu64, number), to = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            out[to++] = ',';
+        out[to++] = digits[i];
+    }
+    out[to] = '\0';
+    return out;
+}
+
 uint64_t text_rounded(double value)
 {
     if (!(value > 0))

@@ -35,6 +35,9 @@ char *text_date(char out[TEXT_STAMP], uint64_t real_ns);
 /* A whole decimal number and nothing else. */
 bool text_parse_number(const char *text, uint64_t *number);
 
+/* "1234567" as "1,234,567". Returns `out`. */
+char *text_count(char out[TEXT_SIZE], uint64_t number);
+
 /* The nearest whole number that a uint64_t can hold. */
 uint64_t text_rounded(double value);
 

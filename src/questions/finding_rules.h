@@ -11,8 +11,6 @@ const char *findings_place(const struct findings *f, uint32_t line);
 
 /* "certain", or "likely" where it is estimated or something was lost. */
 const char *findings_sure(const struct heap *h);
-/* A site without its folders: the question that is named beside it has them. */
-const char *findings_site(struct arena *a, const struct table_frame *site);
 /* The line that pays for a row, where lines are known; else its site. */
 void findings_at_stack(const struct findings *f, struct finding *to, const struct heap_row *row);
 /* The largest site by a weight, as text. */

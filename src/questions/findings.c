@@ -99,15 +99,6 @@ const char *findings_sure(const struct heap *h)
     return h->sampled || h->run->lacking.parts || h->run->lacking.events ? "likely" : "certain";
 }
 
-/* Without its folders: the question that is named beside it has them. */
-const char *findings_site(struct arena *a, const struct table_frame *site)
-{
-    struct table_frame f = *site;
-
-    f.file = text_source(f.file);
-    return table_frame_text(a, &f);
-}
-
 /* The line that pays for a stack, where lines are known; else its site. */
 void findings_at_stack(const struct findings *f, struct finding *to, const struct heap_row *row)
 {
@@ -131,7 +122,7 @@ const char *findings_largest(struct findings *f, heap_weight *weight, struct fin
     if (!rows.count || !rows.rows[0].stack)
         return "stacks that are not known";
     findings_at_stack(f, to, &rows.rows[0]);
-    return findings_site(f->answer->arena, &rows.rows[0].site);
+    return table_site_text(f->answer->arena, &rows.rows[0].site);
 }
 
 /* Those of one severity stay in their order. */

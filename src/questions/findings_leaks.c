@@ -65,7 +65,7 @@ static void say_growing(struct findings *f, const struct heap_row *row,
                           .measure = "kept",
                           .look_at = look_at,
                           .confidence = "likely"};
-    const char *site = row->stack ? findings_site(a, &row->site) : "stacks that are not known";
+    const char *site = row->stack ? table_site_text(a, &row->site) : "stacks that are not known";
 
     findings_at_stack(f, &one, row);
     one.to_ns = worked_until(&f->recorded->heap);
@@ -293,7 +293,7 @@ static void find_lost(struct findings *f)
                           .measure = "end",
                           .look_at = "leaks",
                           .confidence = findings_sure(h)};
-    char size[TEXT_SIZE];
+    char size[TEXT_SIZE], blocks[TEXT_SIZE];
 
     for (size_t i = 0; i < h->stack_count; i++) {
         const struct heap_count unreached = heap_stack_unreached(h, &h->stacks[i]);
@@ -305,10 +305,9 @@ static void find_lost(struct findings *f)
         return;
     text_size(size, lost.bytes);
     one.title = arena_printf(f->answer->arena, "%s are lost: nothing points to them", size);
-    one.evidence = arena_printf(f->answer->arena,
-                                "nothing pointed to %s in %" PRIu64
-                                " blocks any more; most of it from %s",
-                                size, heap_blocks(&lost), findings_largest(f, weight_lost, &one));
+    one.evidence = arena_printf(
+        f->answer->arena, "nothing pointed to %s in %s blocks any more; most of it from %s", size,
+        text_count(blocks, heap_blocks(&lost)), findings_largest(f, weight_lost, &one));
     one.advice = "Free these blocks before the last pointer to them goes.";
     findings_add(f, &one);
 }

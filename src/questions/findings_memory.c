@@ -143,7 +143,7 @@ static void find_held_sites(struct findings *f)
         if (!rows.rows[i].stack || !is_large(h, &rows.rows[i].sum.at))
             continue;
         findings_at_stack(f, &one, &rows.rows[i]);
-        say_held(f, &one, findings_site(f->answer->arena, &rows.rows[i].site),
+        say_held(f, &one, table_site_text(f->answer->arena, &rows.rows[i].site),
                  &rows.rows[i].sum.at);
     }
 }
@@ -235,7 +235,7 @@ static void find_churn(struct findings *f)
                           .measure = "temporary",
                           .look_at = "lines",
                           .confidence = findings_sure(h)};
-    char size[TEXT_SIZE], peak[TEXT_SIZE];
+    char size[TEXT_SIZE], peak[TEXT_SIZE], blocks[TEXT_SIZE];
 
     l = &s->lines[best];
     if (!best || (double)l->allocated.bytes < (double)h->peak.bytes * CHURN_TIMES ||
@@ -246,8 +246,8 @@ static void find_churn(struct findings *f)
     findings_at_line(f, &one, best);
     one.title = arena_printf(a, "%s allocated %s in all", findings_place(f, best), size);
     one.evidence = arena_printf(
-        a, "%s allocated %s in %" PRIu64 " blocks, though no more than %s ever lived",
-        findings_place(f, best), size, heap_blocks(&l->allocated), peak);
+        a, "%s allocated %s in %s blocks, though no more than %s ever lived",
+        findings_place(f, best), size, text_count(blocks, heap_blocks(&l->allocated)), peak);
     one.advice =
         "Where this line is slow, allocate once and use it again, or write into what is there.";
     findings_add(f, &one);

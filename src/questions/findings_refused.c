@@ -36,7 +36,7 @@ static void find_refused(struct findings *f)
         f->answer->arena,
         "%" PRIu64 " allocation%s failed for lack of memory, the largest of %s%s%s", times,
         times == 1 ? "" : "s", text_size(size, most->most), site.function ? " in " : "",
-        site.function ? findings_site(f->answer->arena, &site) : "");
+        site.function ? table_site_text(f->answer->arena, &site) : "");
     one.advice =
         "If the program carried on without it, no harm was done; otherwise look at what was held then.";
     one.file = site.file;

@@ -26,27 +26,65 @@ static bool peak_rss(const struct run *r, uint64_t *bytes)
     return most > 0;
 }
 
+/* The faults of a process for each page that it ever held at once; 0: not known, or few. */
+static double faults_per_page(const struct run_process *p, uint64_t *faults)
+{
+    uint64_t rss;
+
+    if (!run_own(p, METRIC_MINOR_FAULTS, faults) || *faults < FAULTS_LEAST ||
+        !metrics_get(&p->most, METRIC_RSS_PEAK, &rss) || !rss)
+        return 0;
+    return (double)*faults * PAGE / (double)rss;
+}
+
+/* The process with most faults of those that take their pages again and again: each of several
+ * takes its own for the first time. NULL: there is none.
+ */
+static const struct run_process *thrasher(const struct run *r, uint64_t *most, double *times)
+{
+    const struct run_process *worst = NULL;
+    uint64_t faults;
+
+    *most = 0;
+    for (size_t i = 0; i < r->process_count; i++) {
+        double one = faults_per_page(r->processes[i], &faults);
+
+        if (one < FAULTS_PER_PAGE || faults <= *most)
+            continue;
+        worst = r->processes[i];
+        *most = faults;
+        *times = one;
+    }
+    return worst;
+}
+
 /* Pages that are given back to the kernel and taken again cost a fault each time. */
 static void find_thrash(struct findings *f)
 {
     const struct run *r = &f->recorded->run;
+    struct arena *a = f->answer->arena;
     struct finding one = {.kind = "thrash",
                           .severity = FINDING_MEDIUM,
                           .view = "run",
                           .measure = "temporary",
                           .look_at = "timeline",
                           .confidence = "certain"};
-    uint64_t faults, rss;
+    uint64_t faults;
+    double times;
+    const struct run_process *p = thrasher(r, &faults, &times);
+    bool several = p && p->name && r->process_count > 1;
+    char number[TEXT_SIZE];
 
-    if (!run_total(r, METRIC_MINOR_FAULTS, &faults) || faults < FAULTS_LEAST ||
-        !peak_rss(r, &rss) || (double)faults * PAGE < (double)rss * FAULTS_PER_PAGE)
+    if (!p)
         return;
     one.title = "Pages are given back to the kernel and taken again";
-    one.evidence = arena_printf(f->answer->arena,
-                                "%" PRIu64
-                                " minor faults are %.0f for each page of the largest resident "
-                                "memory: pages are given back and taken again",
-                                faults, (double)faults * PAGE / (double)rss);
+    one.evidence = arena_printf(
+        a,
+        "%s minor faults%s are %.0f for each page of %s largest resident memory: pages are given "
+        "back and taken again",
+        text_count(number, faults),
+        several ? arena_printf(a, " of %s (%" PRIu64 ")", p->name, p->pid) : "", times,
+        several ? "its" : "the");
     one.advice =
         "Keep large buffers, or let malloc keep more (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD).";
     findings_add(f, &one);
@@ -151,31 +189,32 @@ void findings_of_records(struct findings *f)
     struct arena *a = f->answer->arena;
     const struct heap *h = &f->recorded->heap;
     uint64_t left_out = h->left_out + h->frames->left_out;
+    char number[TEXT_SIZE];
 
     if (h->maps > MANY_MAPS)
-        findings_add(
-            f, &(struct finding){
-                   .kind = "mapped",
-                   .severity = FINDING_LOW,
-                   .confidence = "certain",
-                   .title = "Memory is mapped again and again",
-                   .evidence = arena_printf(a, "memory was mapped %" PRIu64 " times", h->maps),
-                   .advice = "Each mapping is a system call, and its pages fault: keep some.",
-                   .view = "flame",
-                   .measure = "mapped",
-                   .look_at = "timeline"});
+        findings_add(f,
+                     &(struct finding){
+                         .kind = "mapped",
+                         .severity = FINDING_LOW,
+                         .confidence = "certain",
+                         .title = "Memory is mapped again and again",
+                         .evidence = arena_printf(a, "memory was mapped %s times",
+                                                  text_count(number, h->maps)),
+                         .advice = "Each mapping is a system call, and its pages fault: keep some.",
+                         .view = "flame",
+                         .measure = "mapped",
+                         .look_at = "timeline"});
     if (h->unknown_frees && !is_expected(h->run))
         say(f, "unknown", "Some frees are of blocks that were never seen",
             arena_printf(
                 a,
-                "%" PRIu64
-                " free%s of blocks never seen alive: they are older than the recording, or their records were lost",
-                h->unknown_frees, h->unknown_frees == 1 ? "" : "s"),
+                "%s free%s of blocks never seen alive: they are older than the recording, or their records were lost",
+                text_count(number, h->unknown_frees), h->unknown_frees == 1 ? "" : "s"),
             "processes");
     if (left_out)
         say(f, "left_out", "Some records could not be used",
-            arena_printf(
-                a, "%" PRIu64 " records refer to what the trace does not have, and are left out",
-                left_out),
+            arena_printf(a, "%s record%s to what the trace does not have, and %s left out",
+                         text_count(number, left_out), left_out == 1 ? " refers" : "s refer",
+                         left_out == 1 ? "is" : "are"),
             NULL);
 }

@@ -68,7 +68,6 @@ static const char *holder(struct arena *a, const struct line_sums *s, uint64_t *
 {
     uint32_t best = 0;
     struct heap_rows rows;
-    struct table_frame site;
 
     for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
         if (s->lines[i].at_peak.bytes > s->lines[best].at_peak.bytes * (best != 0))
@@ -84,9 +83,7 @@ static const char *holder(struct arena *a, const struct line_sums *s, uint64_t *
     if (!rows.count || !rows.rows[0].stack)
         return NULL;
     *bytes = rows.rows[0].sum.at.bytes;
-    site = rows.rows[0].site;
-    site.file = text_source(site.file);
-    return table_frame_text(a, &site);
+    return table_site_text(a, &rows.rows[0].site);
 }
 
 /* ", 44 % of it from app.py:7". */
@@ -144,10 +141,20 @@ static const char *cpu_clause(struct arena *a, const struct run *r)
     return arena_printf(a, "%s of CPU time", used);
 }
 
+/* What is run says more than where that is. */
+static const char *without_folders(const char *command)
+{
+    const char *slash = memrchr(command, '/', strcspn(command, " "));
+
+    return slash ? slash + 1 : command;
+}
+
 static const char *command_begin(struct arena *a, const char *command)
 {
     int most = COMMAND_MOST;
 
+    if (strlen(command) > COMMAND_MOST)
+        command = without_folders(command);
     if (strlen(command) <= COMMAND_MOST)
         return arena_printf(a, "'%s", command);
     while (((unsigned char)command[most] & 0xc0) == 0x80) /* not within a character */

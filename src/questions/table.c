@@ -14,6 +14,7 @@
 #define ROWS_FIRST 16
 #define TEXTS_MANY ((size_t)512 << 20) /* bytes of an arena: from here on names are cut */
 #define NAME_MOST 256
+#define SITE_MOST 48 /* letters of a function's name within a sentence */
 
 struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,
                          const struct table_column *columns, int width)
@@ -160,6 +161,38 @@ const char *table_frame_text(struct arena *a, const struct table_frame *f)
                              f->flags & TABLE_FRAME_INLINED ? " [inlined]" : "",
                              f->flags & TABLE_FRAME_GUESSED ? " [guessed]" : "");
     return place;
+}
+
+/* "walk<…>(…)": what is in brackets left out. As it is where they do not match: operator-> and its
+ * like. */
+static const char *without_arguments(struct arena *a, const char *name)
+{
+    char *out = arena_alloc(a, strlen(name) * 2 + 1), *to = out; /* "()" becomes "(…)" */
+    int depth = 0;
+
+    for (const char *c = name; *c; c++) {
+        bool opens = *c == '(' || *c == '<', closes = *c == ')' || *c == '>';
+
+        if (closes && --depth < 0)
+            return name;
+        if (depth == 0)
+            *to++ = *c;
+        if (opens && depth++ == 0)
+            to = stpcpy(to, "…");
+    }
+    *to = '\0';
+    return depth == 0 ? out : name;
+}
+
+const char *table_site_text(struct arena *a, const struct table_frame *f)
+{
+    struct table_frame site = *f;
+
+    site.file = text_source(site.file);
+    site.flags &= (uint8_t)~TABLE_FRAME_INLINED;
+    if (site.function && text_width(site.function) > SITE_MOST)
+        site.function = without_arguments(a, site.function);
+    return table_frame_text(a, &site);
 }
 
 struct table_cell *table_fact(struct answer *a, struct table *t, const char *name,

@@ -132,6 +132,9 @@ const char *table_source_line(const struct table_source *s, uint64_t line);
  * the arena.
  */
 const char *table_frame_text(struct arena *a, const struct table_frame *f);
+/* The same within a sentence: without folders, what was inlined, and the arguments of a long name.
+ */
+const char *table_site_text(struct arena *a, const struct table_frame *f);
 
 /* Add the tables of another answer, of the same recording, but for those whose names are there
  * already.

@@ -18,20 +18,6 @@ bool show_is_text(enum table_unit unit)
     return unit == UNIT_TEXT || unit == UNIT_STACK || unit == UNIT_MOMENT;
 }
 
-/* "1234567" as "1,234,567". */
-static void group(char out[SHOW_ROOM], uint64_t number)
-{
-    char digits[24];
-    int n = snprintf(digits, sizeof(digits), "%" PRIu64, number), to = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            out[to++] = ',';
-        out[to++] = digits[i];
-    }
-    out[to] = '\0';
-}
-
 static const char *signed_size(char out[SHOW_ROOM], int64_t change)
 {
     out[0] = change < 0 ? '-' : '+';
@@ -62,8 +48,7 @@ const char *show_cell(char out[SHOW_ROOM], const struct table_cell *c)
     case UNIT_NS:
         return c->number ? text_duration(out, c->number) : "0 s";
     case UNIT_COUNT:
-        group(out, c->number);
-        return out;
+        return text_count(out, c->number);
     case UNIT_PERCENT:
         snprintf(out, SHOW_ROOM, "%.1f %%", c->real);
         return out;

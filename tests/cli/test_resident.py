@@ -80,7 +80,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("how", ["clean", *WORDS])
+@pytest.mark.parametrize("how", ["clean", "relay", *WORDS])
 def test_what_is_odd_and_nothing_else(ask, how):
     said = [r["what"] for r in ask(how, "summary")["findings"]["rows"]]
     found = {name for name, words in WORDS.items() if any(words in line for line in said)}

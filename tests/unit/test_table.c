@@ -290,6 +290,23 @@ static void test_words(void)
     CHECK(!question_find("nothing") && !format_find("nothing"));
 }
 
+static const char *site(const char *function)
+{
+    return table_site_text(&arena, &(struct table_frame){.function = function,
+                                                         .file = "/src/a.cc",
+                                                         .line = 7,
+                                                         .flags = TABLE_FRAME_INLINED});
+}
+
+static void test_site(void)
+{
+    CHECK_STR(site("load(int)"), "load(int) (a.cc:7)");
+    CHECK_STR(site("walk<tree_node**, tree_node* (*)(tree_node**, int*, void*)>::all(void*) const"),
+              "walk<…>::all(…) const (a.cc:7)");
+    CHECK_STR(site("stream::operator<<(std::basic_string<char, std::char_traits<char>>) const"),
+              "stream::operator<<(std::basic_string<char, std::char_traits<char>>) const (a.cc:7)");
+}
+
 int main(void)
 {
     static const struct check_test tests[] = {
@@ -303,6 +320,7 @@ int main(void)
         {"a chart fits its terminal", test_chart_fits},
         {"charts of odd values", test_chart_odd},
         {"branches of a tree", test_tree},
+        {"a site within a sentence", test_site},
         {"what descriptors refer to is there", test_words},
     };
     int failed = check_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -150,6 +150,16 @@ static void test_rounded(void)
     CHECK_EQ(text_rounded(1e300), UINT64_MAX);
 }
 
+static void test_count(void)
+{
+    char text[TEXT_SIZE];
+
+    CHECK_STR(text_count(text, 0), "0");
+    CHECK_STR(text_count(text, 999), "999");
+    CHECK_STR(text_count(text, 1000), "1,000");
+    CHECK_STR(text_count(text, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
 static void test_base(void)
 {
     CHECK_STR(text_base("/usr/lib/libc.so.6"), "libc.so.6");
@@ -173,6 +183,7 @@ int main(void)
         {"sizes as text", test_size_text},
         {"intervals", test_intervals},
         {"moments", test_moments},
+        {"counts", test_count},
         {"dates", test_dates},
         {"durations", test_durations},
         {"rounded numbers", test_rounded},

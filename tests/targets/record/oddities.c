@@ -3,6 +3,7 @@
  *   leaky        the same, and one in four is never freed
  *   churning     each of them is freed before the next
  *   thrashing    large blocks, each of which is mapped and unmapped
+ *   relay        thirty processes, one after the other, each of which uses 16 MiB once
  *   fragmented   one block in 64 is kept, the others are freed: no page can be given back
  *   stacks       4 threads that have used 1 MiB of their stacks
  *   heap, maps   in all places: 2 MiB of bss, 1 of a file's private and 3 of its shared pages, 1 of
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BLOCKS 20000
@@ -53,6 +55,20 @@ static void thrash(void)
     for (int i = 0; i < 600; i++) {
         hold(1, 1 << 20);
         release(1, 0);
+    }
+}
+
+static void relay(void)
+{
+    for (int i = 0; i < 30; i++) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            hold(16, 1 << 20);
+            release(16, 0);
+            exit(0);
+        }
+        waitpid(child, NULL, 0);
     }
 }
 
@@ -120,6 +136,8 @@ int main(int argc, char **argv)
         churn();
     } else if (!strcmp(how, "thrashing")) {
         thrash();
+    } else if (!strcmp(how, "relay")) {
+        relay();
     } else if (!strcmp(how, "fragmented")) {
         hold(PIECES, 1000);
         release(PIECES, 64);
