@@ -16,7 +16,7 @@
 /* Few pages are held: who asks in the order of addresses is done with one before it needs another,
  * and to read the rare one again costs less than fresh memory for each.
  */
-#define SETS 16u
+#define SETS 4u
 #define WAYS 4u /* of a set, the one used last comes first */
 #define NO_PAGE SIZE_MAX
 
