@@ -151,12 +151,23 @@ static bool may_go_on(const struct judged *j, const double *y)
         rises++;
         last = i;
     }
-    if (rises == 1)
+    if (last <= 1) /* at once, though an end of a window may lie in between */
         return w->from_ns > began && (w->from_ns - began) / 5 > (w->to_ns - began) / 6;
     return pow((double)(last + 1) / POINTS, rises - 1) > UNSEEN_MOST;
 }
 
-/* The same of samples, as it may grow by the root of time alone: may more have come unseen? */
+/* How many samples of what it holds there would be at the distance that they had in the end: that
+ * is larger than at first where a program allocates fast, and of what came late fewer are taken.
+ */
+static double samples_at_last(const struct judged *j, double samples)
+{
+    double mean = j->growth->heap->mean;
+    double at_last = mean > 0 ? (double)j->row->sum.at.bytes / mean : samples;
+
+    return at_last < samples ? at_last : samples;
+}
+
+/* It may grow by the root of time: so much more since its last sample, of which none was taken. */
 static bool may_be_unseen(const struct judged *j)
 {
     const struct heap_grown *w = j->where;
@@ -168,7 +179,8 @@ static bool may_be_unseen(const struct judged *j)
         part = j->row->sum.last_ns > w->from_ns
                  ? (double)(j->row->sum.last_ns - w->from_ns) / (double)(w->to_ns - w->from_ns)
                  : 0;
-    return samples < SEEN_LEAST || pow(part, (samples - 1) / 2) > UNSEEN_MOST;
+    return samples < SEEN_LEAST ||
+           exp(-samples_at_last(j, samples) * (1 / sqrt(part) - 1)) > UNSEEN_MOST;
 }
 
 /* It rose of late and never fell: what was freed were the smaller ones that a container has moved

@@ -1,13 +1,15 @@
 /* leak_trend - does what a stack holds still grow? Judged is the time since its first allocation,
- * so that nothing before it thins it out, in the process that holds most of it. A stack is growing
- * it held more and more, up to the end: over the last two thirds of that time, over all of it
- * (equal bursts, say), over its last half, quarter or eighth, or from each step or end of a region
- * to the next. Each look is wrong in at most one of a hundred series without a trend, all of them
- * together in about two unclear    it held more at the end than a sixth of the time before, but
- * that may be chance; or so few samples speak that more may have come unseen grew once  what it
- * held it kept, but no more came: a cache that was filled, say steady     most of its blocks were
- * freed again, and others took their place; not so a container that moves to a larger block each
- * time that it is full
+ * so that nothing before it thins it out, in the process that holds most of it. A stack is
+ *
+ *   growing     it held more and more, up to the end: over the last two thirds of that time, over
+ *               all of it (equal bursts, say), over its last half, quarter or eighth, or from each
+ *               step or end of a region to the next. Each look is wrong in at most one of a hundred
+ *               series without a trend, all of them together in about two
+ *   unclear     it held more at the end than a sixth of the time before, but that may be chance; or
+ *               so few samples speak that more may have come unseen
+ *   grew once   what it held it kept, but no more came: a cache that was filled, say
+ *   steady      most of its blocks were freed again, and others took their place; not so a
+ *               container that moves to a larger block each time that it is full
  */
 #ifndef MODEL_LEAK_TREND_H
 #define MODEL_LEAK_TREND_H

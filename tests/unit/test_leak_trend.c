@@ -85,6 +85,31 @@ static void root_cut_short(void)
     even(1, 38, 14, SAMPLED);
 }
 
+/* Another stack makes so much that samples stand for two hundred times as much from then on. */
+static void churn_elsewhere(double from)
+{
+    for (int i = 0; i < 20; i++)
+        put(TRACE_ALLOC, (uint64_t)((from + 2 * i) * SECOND),
+            HELP_FIELDS(10, 0x60000000 + 64 * i, 10000, 2, TRACE_BY_MALLOC, 2000000));
+}
+
+static void root_beside_churn_that_begins_late(void)
+{
+    even(1, 20, 30, 10000);
+    churn_elsewhere(20);
+}
+
+static void cache_before_churn(void)
+{
+    even(1, 3, 1000, 50000);
+    churn_elsewhere(20);
+}
+
+static void cache_made_at_once(void)
+{
+    even(1, 3.5, 500, SURE);
+}
+
 static void one_sample(void)
 {
     keep(3, SAMPLED);
@@ -250,6 +275,8 @@ static void test_what_does_not(void)
     CHECK_EQ(judge(cache).trend, LEAK_GREW_ONCE);
     CHECK_EQ(judge(cache_sampled).trend, LEAK_GREW_ONCE);
     CHECK_EQ(judge(cache_after_imports).trend, LEAK_GREW_ONCE);
+    CHECK_EQ(judge(cache_before_churn).trend, LEAK_GREW_ONCE);
+    CHECK_EQ(judge(cache_made_at_once).trend, LEAK_GREW_ONCE);
     CHECK_EQ(judge(made_once).trend, LEAK_GREW_ONCE);
     CHECK_EQ(judge(saw).trend, LEAK_STEADY);
     CHECK_EQ(judge(churn).trend, LEAK_STEADY);
@@ -260,6 +287,7 @@ static void test_what_too_few_points_say(void)
     CHECK_EQ(judge(few_samples).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(one_sample).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(root_sampled).trend, LEAK_UNCLEAR);
+    CHECK_EQ(judge(root_beside_churn_that_begins_late).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(made_at_the_end).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(two_bursts).trend, LEAK_UNCLEAR);
     CHECK_EQ(judge(two_at_once).trend, LEAK_UNCLEAR);
