@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/intmap.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "resolve/resolve.h"
 #include "trace/read.h"
 
@@ -97,14 +98,16 @@ static uint64_t string_of(struct trace_store *s, const char *text)
 struct naming {
     struct trace_store *store;
     const struct frame *first;
-    bool unnamed; /* some of them */
+    const char *file;
+    bool unnamed; /* some of them, which have at most the place where their function begins */
 };
 
 static void put_names(void *to, size_t index, const struct resolved_name *names, int count)
 {
     struct naming *n = to;
 
-    n->unnamed = n->unnamed || !count;
+    n->unnamed = n->unnamed || !count ||
+                 (names->function && text_is_place(names->function, n->file));
     for (int depth = 0; depth < count; depth++) {
         struct trace_name record = {n->first[index].number, (uint64_t)depth,
                                     string_of(n->store, names[depth].function),
@@ -132,17 +135,18 @@ static void resolve_frames(struct reading *r, struct resolver *resolver, struct 
     memory_sort(r->frames, r->frame_count, sizeof(*r->frames), by_module);
     for (size_t i = 0, end; i < r->frame_count; i = end) {
         uint64_t module = r->frames[i].module;
-        struct naming to = {s, &r->frames[i], false};
+        struct naming to = {.store = s, .first = &r->frames[i]};
 
         for (end = i; end < r->frame_count && r->frames[end].module == module; end++)
             calls[end - i] = r->frames[end].address -
                              1; /* a call returns to the address after it */
         if (module >= r->module_room || !r->modules[module].file)
             continue;
-        resolver_addresses(resolver, r->modules[module].file, r->modules[module].build_id, calls,
-                           end - i, put_names, &to);
+        to.file = r->modules[module].file;
+        resolver_addresses(resolver, to.file, r->modules[module].build_id, calls, end - i,
+                           put_names, &to);
         if (to.unnamed)
-            put_problem(resolver, s, module, r->modules[module].file);
+            put_problem(resolver, s, module, to.file);
     }
     free(calls);
 }

@@ -1,5 +1,6 @@
-/* unnamed_answer - see unnamed_answer.h. A frame without a name is in a stack, or in a text that
- * begins with its module, as table_frame_text writes it.
+/* unnamed_answer - see unnamed_answer.h. A frame without a name, or with the place where its
+ * function begins for one, is in a stack, or in a text that begins with its module, as
+ * table_frame_text writes it.
  */
 #include "questions/unnamed_answer.h"
 #include "base/text.h"
@@ -37,11 +38,16 @@ static bool is_in_text(const struct problem *p, const char *text)
     return !strncmp(text, p->base, p->length) && !strncmp(text + p->length, "+0x", 3);
 }
 
+static bool is_unnamed(const struct table_frame *f)
+{
+    return !f->function || text_is_place(f->function, f->module);
+}
+
 static bool is_in_stack(const struct problem *p, const struct table_stack *s)
 {
     for (; s; s = s->outer)
         for (int i = 0; i < s->own; i++)
-            if (!s->frames[i].function && s->frames[i].module == p->module)
+            if (s->frames[i].module == p->module && is_unnamed(&s->frames[i]))
                 return true;
     return false;
 }
