@@ -68,6 +68,7 @@ KINDS: dict[int, tuple[str, bool, str, str]] = {
     45: ("WATCH", True, "thread address watch_kind name bytes stack", ""),
     46: ("OP", True, "thread name", ""),
     47: ("OP_END", True, "thread", ""),
+    48: ("STARTED", True, "thread pid stack", ""),
 }
 
 # number: name, by the table in FORMAT.md beside this file; without it, metrics keep their numbers.

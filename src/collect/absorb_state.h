@@ -75,6 +75,7 @@ struct absorb_process {
         struct block block; /* the dead one */
     } * suspects;
     size_t suspect_count, suspect_room; /* of this tick */
+    bool renumbered;                    /* it knows pids by other numbers than we do */
     bool gaps;           /* it was not recorded all the time: blocks may live that are not known */
     bool threaded;       /* more than one ring: records of a tick may be seen in the wrong order */
     bool beyond;         /* it has told more than is kept of one: the rest is not read */

@@ -62,6 +62,7 @@ static bool take_process(struct absorb *a, struct absorb_ring *r, const uint64_t
     p->file = memory_zeroed(text + 1);
     memcpy(p->file, w + 5, text);
     p->first_ns = r->tick;
+    p->renumbered = w[1] >> 32 != p->pid;
     if (a->silent)
         return true;
     if (a->store) {

@@ -200,6 +200,16 @@ static bool take_reach(struct absorb_ring *r, const uint64_t *where, uint64_t by
     return true;
 }
 
+static bool take_started(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
+{
+    struct trace_started fields = {r->thread, first >> 16,
+                                   stackmap_stack(&r->process->stacks, (uint32_t)w[1])};
+
+    if (!r->process->renumbered && fields.stack)
+        put_record(a, TRACE_STARTED, r->tick, &fields, 3);
+    return true;
+}
+
 bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint64_t first)
 {
     uint64_t bytes = w[2] >> 32, part = w[2] & UINT32_MAX;
@@ -216,6 +226,8 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return take_access(a, r, w, first);
     if ((first >> 5 & 0x7ff) == RING_MARK_WATCH)
         return take_watch(a, r, w, first);
+    if ((first >> 5 & 0x7ff) == RING_MARK_STARTED)
+        return take_started(a, r, w, first);
     if ((first >> 5 & 0x7ff) == RING_MARK_RANK)
         return ranked_take(a, r->process, w[1], (const char *)(w + 3), bytes);
     if (a->store)

@@ -16,6 +16,7 @@
 #include "inject/given.h"
 #include "inject/process.h"
 #include "inject/real.h"
+#include "inject/started.h"
 #include "inject/sys.h"
 #include "inject/which.h"
 #include "preload/preload.h"
@@ -55,6 +56,11 @@ static enum ring_start prospect(struct found found)
 static int start(const struct call *c, char *const *environment)
 {
     const struct real *r = real_now();
+    pid_t own, *pid = c->pid ? c->pid : &own;
+    int result;
+
+    if (c->how < SPAWN)
+        started_tell(sys_pid(), c->by);
 
     switch (c->how) {
     case EXECVE:
@@ -66,10 +72,14 @@ static int start(const struct call *c, char *const *environment)
     case EXECVEAT:
         return r->execveat(c->fd, c->path, c->argv, environment, c->flags);
     case SPAWN:
-        return r->posix_spawn(c->pid, c->path, c->actions, c->attributes, c->argv, environment);
+        result = r->posix_spawn(pid, c->path, c->actions, c->attributes, c->argv, environment);
+        break;
     default:
-        return r->posix_spawnp(c->pid, c->path, c->actions, c->attributes, c->argv, environment);
+        result = r->posix_spawnp(pid, c->path, c->actions, c->attributes, c->argv, environment);
     }
+    if (!result)
+        started_tell(*pid, c->by);
+    return result;
 }
 
 static bool too_long(const struct call *c, int result)
@@ -144,32 +154,32 @@ static int start_recorded(const struct call *c)
 
 EXPORT int execve(const char *path, char *const argv[], char *const environment[])
 {
-    return start_recorded(
-        &(struct call){.how = EXECVE, .path = path, .argv = argv, .environment = environment});
+    return start_recorded(&(struct call){
+        .how = EXECVE, .path = path, .argv = argv, .environment = environment, .by = CALLER()});
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-    return start_recorded(
-        &(struct call){.how = EXECVE, .path = path, .argv = argv, .environment = environ});
+    return start_recorded(&(struct call){
+        .how = EXECVE, .path = path, .argv = argv, .environment = environ, .by = CALLER()});
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-    return start_recorded(
-        &(struct call){.how = EXECVPE, .path = file, .argv = argv, .environment = environ});
+    return start_recorded(&(struct call){
+        .how = EXECVPE, .path = file, .argv = argv, .environment = environ, .by = CALLER()});
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
-    return start_recorded(
-        &(struct call){.how = EXECVPE, .path = file, .argv = argv, .environment = environment});
+    return start_recorded(&(struct call){
+        .how = EXECVPE, .path = file, .argv = argv, .environment = environment, .by = CALLER()});
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
-    return start_recorded(
-        &(struct call){.how = FEXECVE, .fd = fd, .argv = argv, .environment = environment});
+    return start_recorded(&(struct call){
+        .how = FEXECVE, .fd = fd, .argv = argv, .environment = environment, .by = CALLER()});
 }
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const environment[],
@@ -180,7 +190,8 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
                                          .flags = flags,
                                          .path = path,
                                          .argv = argv,
-                                         .environment = environment});
+                                         .environment = environment,
+                                         .by = CALLER()});
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
@@ -188,7 +199,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
                        char *const environment[])
 {
     return start_recorded(
-        &(struct call){SPAWN, -1, 0, path, argv, environment, pid, actions, attributes});
+        &(struct call){SPAWN, -1, 0, path, argv, environment, pid, actions, attributes, CALLER()});
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
@@ -196,7 +207,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
                         char *const environment[])
 {
     return start_recorded(
-        &(struct call){SPAWNP, -1, 0, file, argv, environment, pid, actions, attributes});
+        &(struct call){SPAWNP, -1, 0, file, argv, environment, pid, actions, attributes, CALLER()});
 }
 
 /* Those with a list of words: counted, then gathered on the stack, as libc does. */
@@ -234,7 +245,7 @@ static char **gather(char **argv, const char *first, size_t count, va_list list)
 
 EXPORT int execl(const char *path, const char *first, ...)
 {
-    struct call c = {.how = EXECVE, .path = path, .environment = environ};
+    struct call c = {.how = EXECVE, .path = path, .environment = environ, .by = CALLER()};
     va_list list;
 
     TAKE_WORDS(c.argv, first, list);
@@ -244,7 +255,7 @@ EXPORT int execl(const char *path, const char *first, ...)
 
 EXPORT int execlp(const char *file, const char *first, ...)
 {
-    struct call c = {.how = EXECVPE, .path = file, .environment = environ};
+    struct call c = {.how = EXECVPE, .path = file, .environment = environ, .by = CALLER()};
     va_list list;
 
     TAKE_WORDS(c.argv, first, list);
@@ -254,7 +265,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 
 EXPORT int execle(const char *path, const char *first, ...)
 {
-    struct call c = {.how = EXECVE, .path = path};
+    struct call c = {.how = EXECVE, .path = path, .by = CALLER()};
     va_list list;
 
     TAKE_WORDS(c.argv, first, list);

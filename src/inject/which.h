@@ -2,6 +2,7 @@
 #ifndef INJECT_WHICH_H
 #define INJECT_WHICH_H
 
+#include "arch/arch.h"
 #include "preload/program.h"
 
 #include <spawn.h>
@@ -18,6 +19,7 @@ struct call {
     pid_t *pid; /* SPAWN, SPAWNP, with what follows */
     const posix_spawn_file_actions_t *actions;
     const posix_spawnattr_t *attributes;
+    struct caller by;
 };
 
 struct found { /* a program */

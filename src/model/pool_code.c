@@ -82,6 +82,18 @@ static bool waits_for_process(const char *function)
     return false;
 }
 
+/* What a line of the program calls to start a process that is no pool's or server's. */
+static bool starts_alone(const char *file)
+{
+    static const char *const files[] = {"/subprocess.py", "/os.py", "/multiprocessing/process.py",
+                                        "/multiprocessing/context.py", "/multiprocessing/util.py"};
+
+    for (int i = 0; i < COUNT(files); i++)
+        if (ends(file, files[i]))
+            return true;
+    return strstr(file, "/multiprocessing/popen_");
+}
+
 static unsigned int flags_of_python(const struct blame *b, uint64_t frame, unsigned int outer)
 {
     const struct frames_name *name = b->frames->frames[frame].names;
@@ -102,10 +114,13 @@ static unsigned int flags_of_python(const struct blame *b, uint64_t frame, unsig
     if (name && ends(file, "/threading.py") && is_function(name->function, "Thread.start"))
         flags |= POOL_BEGINS;
     if (blame_functions(b, frame, &functions))
-        return flags | POOL_LINE | POOL_OWN;
+        return flags | POOL_LINE | POOL_OWN | POOL_ALONE;
+    if (!starts_alone(file))
+        outer &= ~(unsigned int)POOL_ALONE;
     if (strncmp(file, "<frozen importlib", 17) == 0)
         flags |= POOL_IMPORTS;
-    return flags | (outer & (POOL_LINE | POOL_IMPORTS | POOL_STARTS | POOL_MAKES | POOL_BEGINS));
+    return flags | (outer & (POOL_LINE | POOL_IMPORTS | POOL_STARTS | POOL_MAKES | POOL_BEGINS |
+                             POOL_ALONE));
 }
 
 void pool_code_start(struct pool_code *c, const struct blame *b)

@@ -7,14 +7,16 @@
 #include "model/blame.h"
 
 enum pool_flags {
-    POOL_LINE = 1,    /* a line of Python of the program is in it */
-    POOL_IMPORTS = 2, /* which imports something, in the midst of which this is */
-    POOL_OWN = 4,     /* its innermost Python is of the program, */
-    POOL_LIBRARY = 8, /* or of the standard library */
-    POOL_IDLE = 16,   /* it waits for something to do, in the loop of a pool */
-    POOL_STARTS = 64, /* it is about to start a process */
-    POOL_MAKES = 128, /* it makes a pool, which is given its work later */
-    POOL_BEGINS = 256 /* it waits for a thread to begin, not for its work */
+    POOL_LINE = 1,     /* a line of Python of the program is in it */
+    POOL_IMPORTS = 2,  /* which imports something, in the midst of which this is */
+    POOL_OWN = 4,      /* its innermost Python is of the program, */
+    POOL_LIBRARY = 8,  /* or of the standard library */
+    POOL_IDLE = 16,    /* it waits for something to do, in the loop of a pool */
+    POOL_STARTS = 64,  /* it is about to start a process */
+    POOL_MAKES = 128,  /* it makes a pool, which is given its work later */
+    POOL_BEGINS = 256, /* it waits for a thread to begin, not for its work */
+    POOL_ALONE =
+        512 /* what starts a process here does nothing else: no work is given to it later */
 };
 
 struct pool_code {

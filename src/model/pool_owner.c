@@ -1,6 +1,8 @@
 /* pool_owner - see pool_owner.h. */
 #include "model/pool_owner.h"
 
+#include "base/clock.h"
+
 #define NONE POOL_NO_LINE
 #define CALLERS_MOST 512 /* threads of a process that are asked about one sample */
 #define STEPS_MOST 128   /* of their samples that are looked at, to either side */
@@ -44,6 +46,8 @@ static struct pool_owner line_that_started(const struct pools *p, uint64_t creat
         .stack = (uint32_t)creator, .line = line, .score = !(flags & POOL_MAKES)};
 }
 
+#define SCORE_ALL 2u /* of a creator: all that is done was said there */
+
 /* The line that started a thread or else its process; score 0 also where only when is known of
  * that. */
 static struct pool_owner creator_of(const struct pools *p, const struct threads_thread *t)
@@ -53,8 +57,13 @@ static struct pool_owner creator_of(const struct pools *p, const struct threads_
 
     if (one.line != NONE || !intmap_get(&p->starters, t->process, &starter))
         return one;
-    one = line_that_started(p, starter);
-    if (!(pool_code_flags(&p->code, (uint32_t)starter) & POOL_STARTS))
+    one = line_that_started(p, starter & UINT32_MAX);
+    if (one.line == NONE)
+        return one;
+    if (starter & POOL_SURE && pool_code_flags(&p->code, (uint32_t)starter) & POOL_ALONE)
+        one.score = SCORE_ALL;
+    else if (!(starter & POOL_SURE) &&
+             !(pool_code_flags(&p->code, (uint32_t)starter) & POOL_STARTS))
         one.score = 0;
     return one;
 }
@@ -114,8 +123,11 @@ struct pool_owner pool_owner_of_python(const struct pools *p, struct pool_thread
                                        uint64_t time_ns)
 {
     struct pool_owner creator = creator_of(p, worker->thread);
-    struct pool_owner waiter = waiter_of(p, worker, creator.line, time_ns);
+    struct pool_owner waiter;
 
+    if (creator.score == SCORE_ALL)
+        return creator;
+    waiter = waiter_of(p, worker, creator.line, time_ns);
     if (waiter.line == NONE)
         return creator;
     if (!worker->waiter)
@@ -248,17 +260,45 @@ static unsigned int may_have_started(const struct pools *p, const struct pool_ev
     return ns < NEXT_NS && e->to_ns >= time_ns ? 2 : 1;
 }
 
-/* A process has begun: the line that started it is where a thread of an ancestor was then. */
+#define TOLD_NS CLOCK_SECOND_NS /* who spawns a process tells it after it began */
+
+/* Who started what the process is, by their own word; 0: nobody has said so, or not in a line. */
+static uint32_t started_by(const struct pools *p, uint64_t process, uint64_t time_ns)
+{
+    uint64_t pid, at;
+
+    if (!intmap_get(&p->pids, process, &pid) || !intmap_get(&p->last_start, pid, &at))
+        return 0;
+    while (at && p->starts[at - 1].time_ns > time_ns + TOLD_NS)
+        at = p->starts[at - 1].before;
+    if (!at || !(pool_code_flags(&p->code, p->starts[at - 1].stack) & POOL_LINE))
+        return 0;
+    return p->starts[at - 1].stack;
+}
+
+/* A process has begun. Where nobody has said so (a server that forks when it is asked to, a shell),
+ * the line that started it is that which started the shell, or where a thread of an ancestor was
+ * then.
+ */
 void pool_owner_of_process(struct pools *p, uint64_t child, uint64_t time_ns)
 {
-    struct pool_owner best = {.line = NONE};
-    uint64_t process = child;
+    struct pool_owner best = {.stack = started_by(p, child, time_ns), .line = NONE};
+    uint64_t process = child, starter;
 
+    if (best.stack) {
+        intmap_put(&p->starters, child, best.stack | POOL_SURE);
+        return;
+    }
     for (int i = 0; i < PARENTS_MOST && !best.stack; i++) {
         int asked = 0;
 
         if (!intmap_get(&p->parents, process, &process))
             return;
+        if (!pool_owner_first(p, process) && intmap_get(&p->starters, process, &starter) &&
+            starter & POOL_SURE) {
+            intmap_put(&p->starters, child, starter);
+            return;
+        }
         for (struct pool_thread *t = pool_owner_first(p, process); t && asked < CALLERS_MOST;
              t = t->next, asked++) {
             size_t at = pool_times_find(t, time_ns);

@@ -26,6 +26,14 @@ struct pool_entry {
     struct cpu_sums sums;
 };
 
+struct pool_start { /* a program, by a stack of Python */
+    uint64_t time_ns;
+    size_t before; /* 1 + the place of an earlier one of the same pid; 0: there is none */
+    uint32_t stack;
+};
+
+#define POOL_SURE (1ull << 32) /* of a starter: who started it has said so */
+
 struct pools {
     const struct blame *blame;
     const struct cpu_time *time; /* which stretch is asked about */
@@ -35,9 +43,14 @@ struct pools {
     struct pool_thread *each; /* by place in the threads */
     bool *main;               /* by place: it is the first of its process */
     struct intmap parents;    /* process -> the one that it descends from */
-    struct intmap starters;   /* process -> the stack of the line that started it */
-    struct intmap processes;  /* process -> 1 + the place of its first thread with Python */
-    struct pool_work *works;  /* that wait for what comes after them */
+    struct intmap starters;   /* process -> the stack of the line that started it, and how that is
+                                 known */
+    struct intmap pids;       /* process -> its pid */
+    struct intmap last_start; /* pid -> 1 + the place of the last one */
+    struct pool_start *starts;
+    size_t start_count, start_room;
+    struct intmap processes; /* process -> 1 + the place of its first thread with Python */
+    struct pool_work *works; /* that wait for what comes after them */
     size_t first, count, room;
     struct intmap places; /* of entries */
     struct pool_entry *entries;

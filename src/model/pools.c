@@ -264,6 +264,20 @@ void pools_take_exact(void *pools, const struct heap_change *c)
                                        .stack = (uint32_t)c->stack});
 }
 
+static void take_start(struct pools *p, const struct trace_event *ev)
+{
+    struct pool_start one = {.time_ns = ev->time_ns, .stack = (uint32_t)ev->started.stack};
+    uint64_t before = 0;
+
+    if (ev->started.stack > p->blame->frames->stack_count)
+        return;
+    intmap_get(&p->last_start, ev->started.pid, &before);
+    one.before = before;
+    memory_fit(p->starts, p->start_room, p->start_count + 1);
+    p->starts[p->start_count++] = one;
+    intmap_put(&p->last_start, ev->started.pid, p->start_count);
+}
+
 void pools_take(void *pools, const struct trace_event *ev)
 {
     struct pools *p = pools;
@@ -273,6 +287,8 @@ void pools_take(void *pools, const struct trace_event *ev)
         take_block(p, ev);
     if (ev->kind == TRACE_MMAP)
         take_mapping(p, ev);
+    if (ev->kind == TRACE_STARTED)
+        take_start(p, ev);
     if (ev->kind == TRACE_PROCESS)
         add_work(p, (struct pool_work){.time_ns = ev->time_ns, .child = ev->process.process});
     if (ev->kind != TRACE_CPU && ev->kind != TRACE_WAIT && ev->kind != TRACE_COPY)
@@ -305,7 +321,6 @@ void pools_start(struct pools *p, const struct blame *b, const struct cpu_time *
                  struct threads *threads, const struct run *r, const struct heap *h,
                  struct arena *a)
 {
-    struct intmap pids = {0};
     uint64_t pid;
 
     *p = (struct pools){.blame = b, .time = time, .threads = threads, .heap = h, .arena = a};
@@ -315,17 +330,16 @@ void pools_start(struct pools *p, const struct blame *b, const struct cpu_time *
     for (size_t i = 0; i < r->process_count; i++) {
         const struct run_process *one = r->processes[i];
 
-        intmap_put(&pids, one->number, one->pid);
+        intmap_put(&p->pids, one->number, one->pid);
         if (one->parent)
             intmap_put(&p->parents, one->number, one->parent->number);
     }
     for (size_t i = 0; i < threads->count; i++) {
         p->each[i].thread = threads->list[i];
         p->main[i] = !threads->list[i]->creator &&
-                     intmap_get(&pids, threads->list[i]->process, &pid) &&
+                     intmap_get(&p->pids, threads->list[i]->process, &pid) &&
                      pid == threads->list[i]->tid;
     }
-    intmap_free(&pids);
     find_python(p);
 }
 
@@ -346,6 +360,9 @@ void pools_free(struct pools *p)
     intmap_free(&p->processes);
     intmap_free(&p->parents);
     intmap_free(&p->starters);
+    intmap_free(&p->pids);
+    intmap_free(&p->last_start);
+    free(p->starts);
     intmap_free(&p->places);
     free(p->each);
     free(p->main);

@@ -115,13 +115,14 @@ enum trace_tail { TRACE_TAIL_NONE, TRACE_TAIL_BYTES, TRACE_TAIL_PAIRS };
     X(POOL, 44, 1, 7, NONE)       /* what a pool has in one of its segments */\
     X(WATCH, 45, 1, 6, NONE)      /* memory whose content is watched */                            \
     X(OP, 46, 1, 2, NONE)         /* an operator of a framework began in a thread */               \
-    X(OP_END, 47, 1, 1, NONE)     /* the innermost of that thread ended */
+    X(OP_END, 47, 1, 1, NONE)     /* the innermost of that thread ended */                         \
+    X(STARTED, 48, 1, 3, NONE)    /* a thread started a program */
 
 enum trace_kind {
 #define X(name, number, timed, fields, tail) TRACE_##name = number,
     TRACE_KINDS(X)
 #undef X
-        TRACE_KIND_LAST = TRACE_OP_END
+        TRACE_KIND_LAST = TRACE_STARTED
 };
 
 enum trace_subject { /* what the `id` beside it numbers */
@@ -192,6 +193,7 @@ struct trace_pool { uint64_t thread, address, bytes, blocks, used, largest_free,
 struct trace_watch { uint64_t thread, address, watch_kind, name, bytes, stack; };
 struct trace_op { uint64_t thread, name; };
 struct trace_op_end { uint64_t thread; };
+struct trace_started { uint64_t thread, pid, stack; }; /* the pid may be its own: after fork or vfork, or to go on as another */
 
 #define TRACE_FIELDS_MOST 8
 // clang-format on

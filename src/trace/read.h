@@ -61,6 +61,7 @@ struct trace_event {
         struct trace_access access;
         struct trace_op op;
         struct trace_op_end op_end;
+        struct trace_started started;
         struct trace_pool pool;
         struct trace_watch watch;
         struct trace_space_alloc space_alloc;

@@ -215,7 +215,9 @@ enum ring_mark {
     RING_MARK_WINDOW, /* from here on this process tells the stacks of its blocks, */
     RING_MARK_WINDOW_END, /* and from here on not; value of both: how many of its steps have ended
                            */
-    RING_MARK_RANK        /* value: which of RING_RANKS, from 0; text: its number, in digits */
+    RING_MARK_RANK,       /* value: which of RING_RANKS, from 0; text: its number, in digits */
+    RING_MARK_STARTED /* address: a pid, by our numbers; value: the stack that started what it is
+                         from now on */
 };
 
 /* What says which rank of a distributed program a process is, and of how many: the variables of

@@ -262,5 +262,43 @@ def test_each_program_given_as_text_has_lines_of_its_own_and_what_starts_process
     typed = {(r["file"], r["line"]) for r in rows if r["file"].startswith("<") and r["line"]}
     assert typed <= {(file, line) for file in ("<string>", "<string 2>") for line in (1, 2, 3)}
     theirs = sum(r["cpu"] for r in rows if (r["file"], r["line"]) in {("<string>", 1), ("<string 2>", 1)})
-    of_program = sum(r["cpu"] for r in rows if r["file"] == str(tmp_path / "prog.py"))
-    assert of_program > 0.4e9 and theirs < of_program / 2
+    started = sum(r["cpu"] for r in rows if r["file"] == str(tmp_path / "prog.py") and r["line"] in (5, 6))
+    assert started > 0.4e9
+    assert theirs < started / 2
+
+
+@every_python
+def test_processes_belong_to_the_line_that_started_them_whoever_else_waits_meanwhile(lines, package, tmp_path, python):
+    """Several at once, by every way to start one, through shells too, while other lines wait for others."""
+    with open(tmp_path / "lib" / "python3.11" / "site-packages" / "tasks.py", "a") as file:
+        file.write('if __name__ == "__main__":\n    import sys\n    burn(float(sys.argv[1]), 0)\n')
+    rows = lines("""\
+        import multiprocessing, os, subprocess, sys, tasks
+        run = [sys.executable, "-m", "tasks"]
+        if __name__ == "__main__":
+            one = subprocess.Popen(run + ["0.5"])
+            subprocess.run(run + ["0.2"])
+            two = subprocess.Popen(run + ["0.3"])
+            three = os.posix_spawn(sys.executable, run + ["0.4"], os.environ)
+            subprocess.run(["sh", "-c", " ".join(run) + " 0.25; exit 0"])
+            subprocess.run(run + ["0.2"], preexec_fn=os.getpid)
+            four = multiprocessing.get_context("spawn").Process(target=tasks.burn, args=(0.35, 0))
+            four.start()
+            subprocess.run(run + ["0.3"])
+            four.join(), one.wait(), two.wait(), os.waitpid(three, 0)
+        """, python)
+    known = {4: 0.5, 5: 0.2, 6: 0.3, 7: 0.4, 8: 0.25, 9: 0.2, 11: 0.35, 12: 0.3}
+    took = {n: rows.get(n, {"cpu": 0})["cpu"] / 1e9 for n in known}  # with what it takes to begin
+    assert {n: s for n, s in took.items() if not known[n] - 0.1 < s < known[n] + 0.3} == {}
+    assert rows.get(13, {"cpu": 0})["cpu"] < 0.1e9
+
+
+def test_a_program_that_a_line_goes_on_as_is_that_line_s(lines, package, tmp_path):
+    with open(tmp_path / "lib" / "python3.11" / "site-packages" / "tasks.py", "a") as file:
+        file.write('if __name__ == "__main__":\n    burn(0.3, 0)\n')
+    rows = lines("""\
+        import os, sys, time
+        time.sleep(0.05)
+        os.execv(sys.executable, [sys.executable, "-m", "tasks"])
+        """, sys.executable)
+    assert near(rows[3], 0.35)

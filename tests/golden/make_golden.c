@@ -130,6 +130,7 @@ static void make_kinds(void)
     PUT(s, TRACE_WATCH, 4399, NULL, 0, 1, 0x7f1000000000, TRACE_WATCH_CHANGED, name, 4096, 1);
     PUT(s, TRACE_OP, 4399, NULL, 0, 1, name);
     PUT(s, TRACE_OP_END, 4399, NULL, 0, 1);
+    PUT(s, TRACE_STARTED, 4399, NULL, 0, 1, 101, 1);
     PUT(s, TRACE_THREAD_END, 4400, NULL, 0, 1);
     PUT(s, TRACE_PROCESS_END, 4500, NULL, 0, 1, TRACE_END_EXITED); /* status absent */
     end(s, "kinds");

@@ -58,6 +58,7 @@ static const char *const field_names[TRACE_KIND_LAST + 1][TRACE_FIELDS_MOST] = {
     [TRACE_DESCRIBED] = {"thread", "address", "what", "name", "info"},
     [TRACE_OP] = {"thread", "name"},
     [TRACE_OP_END] = {"thread"},
+    [TRACE_STARTED] = {"thread", "pid", "stack"},
     [TRACE_ACCESS] = {"thread", "address", "bytes", "access_kind", "name", "space"},
     [TRACE_POOL] = {"thread", "address", "bytes", "blocks", "used", "largest_free", "requested"},
     [TRACE_WATCH] = {"thread", "address", "watch_kind", "name", "bytes", "stack"},

@@ -389,6 +389,32 @@ static void test_a_child_that_nobody_waits_for_works_for_the_line_that_started_i
     drop();
 }
 
+static void start(uint64_t ms, uint64_t pid, uint64_t stack)
+{
+    struct trace_event ev = {
+        .kind = TRACE_STARTED, .time_ns = ms * MS, .present = 3, .started = {FIRST, pid, stack}};
+
+    pools_take(&pools, &ev);
+}
+
+static void test_a_process_is_the_line_s_that_says_it_started_it_wherever_others_were_then(void)
+{
+    struct trace_event born = {
+        .kind = TRACE_PROCESS, .time_ns = 100 * MS, .process = {2, 1, 200, 0, 0, 0, 0}};
+
+    make();
+    start(40, 200, in_a); /* an earlier process of this pid */
+    cpu(98, FIRST, in_a);
+    pools_take(&pools, &born);
+    start(102, 200, in_c); /* told when it had begun */
+    start(110, 201, in_a);
+    waited(100, 600, FIRST, waits_b, TRACE_WAIT_CHILD); /* for another one */
+    cpu(500, CHILD, child_task);
+    pools_end(&pools);
+    CHECK_EQ(got(3), 1);
+    drop();
+}
+
 static void test_threads_without_work_wait_for_no_line(void)
 {
     make();
@@ -515,6 +541,8 @@ int main(void)
          test_a_child_works_for_the_line_of_its_parent_that_waits},
         {"a child that nobody waits for works for the line that started it",
          test_a_child_that_nobody_waits_for_works_for_the_line_that_started_it},
+        {"a process is the line's that says it started it, wherever others were then",
+         test_a_process_is_the_line_s_that_says_it_started_it_wherever_others_were_then},
         {"threads without work wait for no line", test_threads_without_work_wait_for_no_line},
         {"blocks belong to the line that waited when they were made",
          test_blocks_belong_to_the_line_that_waited_when_they_were_made},
