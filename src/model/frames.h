@@ -88,6 +88,8 @@ bool frames_is_outside(const struct frames *f, uint64_t stack);
  * frame that is no plumbing; where all of them are, the innermost that is no allocator.
  */
 struct table_frame frames_site(const struct frames *f, uint64_t stack);
+/* "(arena of libarrow)", where that is what the stack has mapped; NULL: it is not. */
+const char *frames_arena(const struct frames *f, uint64_t stack);
 /* A number for frames that read the same: texts are kept once each, so their place stands for them.
  */
 uint64_t frames_key(const struct table_frame *f);

@@ -186,6 +186,9 @@ struct table_frame frames_site(const struct frames *f, uint64_t stack)
 
     if (!stack || stack > f->stack_count)
         return site;
+    site.function = frames_arena(f, stack);
+    if (site.function)
+        return site;
     if (f->stacks[stack].python)
         site = python_site(f, stack);
     return site.function || site.file ? site : native_site(f, stack);

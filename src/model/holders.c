@@ -66,8 +66,20 @@ static void settle(struct holders *h, const struct blame *b, const struct owner 
         h->started[stack] = owner->creator;
 }
 
+/* What a library has reserved for all is of no line. */
+static void take_arena(struct holders *h, const struct blame *b, uint64_t stack, struct arena *a)
+{
+    const char *arena = stack <= b->frames->stack_count ? frames_arena(b->frames, stack) : NULL;
+
+    if (!arena)
+        return;
+    give(h, b, stack, SCOPE_ARENAS, a);
+    h->started[stack] = 0;
+    h->arenas = h->arenas && h->arenas != arena ? scope_text(SCOPE_ARENAS) : arena;
+}
+
 void holders_find(struct holders *h, const struct pool_code *code, const struct creators *c,
-                  struct arena *a)
+                  const struct heap *heap, struct arena *a)
 {
     const struct blame *b = code->blame;
     size_t stacks = b->frames->stack_count;
@@ -75,6 +87,7 @@ void holders_find(struct holders *h, const struct pool_code *code, const struct 
 
     h->lines = b->of_stack;
     h->others = NULL;
+    h->arenas = NULL;
     h->started = arena_alloc(a, (stacks + 1) * sizeof(*h->started));
     for (size_t i = 0; i < c->count; i++)
         if (c->pairs[i].stack <= stacks && !has_line(b, c->pairs[i].stack))
@@ -82,5 +95,7 @@ void holders_find(struct holders *h, const struct pool_code *code, const struct 
     for (size_t i = 0; i < c->count; i++)
         if (c->pairs[i].stack && c->pairs[i].stack <= stacks)
             settle(h, b, &owners[c->pairs[i].stack], c->pairs[i].stack, a);
+    for (size_t i = 0; i < heap->stack_count; i++)
+        take_arena(h, b, heap->stacks[i].number, a);
     free(owners);
 }

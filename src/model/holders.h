@@ -1,21 +1,24 @@
 /* holders - which line pays for what a stack allocated. It is the stack's own, but for threads that
  * have none: a block is known by its stack alone, so it is the line that started the threads that
- * allocate there. Where they were started by several lines, it is none's.
+ * allocate there. Where they were started by several lines, it is none's; nor is what an allocator
+ * inside of a library has reserved for whoever comes.
  */
 #ifndef MODEL_HOLDERS_H
 #define MODEL_HOLDERS_H
 
 #include "model/creators.h"
+#include "model/heap.h"
 #include "model/pool_code.h"
 
 struct holders {
     const uint32_t *lines; /* by stack; of blame, which may have them */
     uint32_t *others;      /* the same, where some are others than blame's; NULL: none is */
     uint32_t *started;     /* by stack: who started its threads, where that decided; 0: nobody */
+    const char *arenas;    /* how SCOPE_ARENAS is called here; NULL: there are none */
 };
 
 /* In the arena, while there is the blame. */
 void holders_find(struct holders *h, const struct pool_code *code, const struct creators *c,
-                  struct arena *a);
+                  const struct heap *heap, struct arena *a);
 
 #endif

@@ -214,7 +214,7 @@ static void add_memory(struct line_sums *s)
         const struct pool_share *shares;
         size_t count = pool_blocks_of(&s->pools.blocks, stack, &shares);
 
-        if (count)
+        if (count && s->holders.lines[stack] != SCOPE_ARENAS)
             add_shares(s, stack, what, shares, count);
         else
             add(s, s->holders.lines[stack], stack, s->holders.started[stack], &what);
@@ -255,7 +255,7 @@ void line_sums_want(struct line_sums *s, struct recorded *r, const struct select
     learn_commands(s);
     blame_read(&s->blame, s->frames, &s->scope);
     want_pools(s);
-    holders_find(&s->holders, &s->pools.code, &r->creators, &r->arena);
+    holders_find(&s->holders, &s->pools.code, &r->creators, s->heap, &r->arena);
     heap_want(s->heap, HEAP_AT_PEAK, 0);
     if (series)
         heap_series_want(&s->series, s->heap, trace_last_ns(r->trace), s->holders.lines,
@@ -293,5 +293,7 @@ const char *line_sums_kind(const struct line_sums *s, struct arena *a, uint32_t 
 {
     if (line == SCOPE_WORKERS && s->pools.libraries)
         return arena_printf(a, "(worker threads of %s)", s->pools.libraries);
+    if (line == SCOPE_ARENAS && s->holders.arenas)
+        return s->holders.arenas;
     return scope_text((enum scope_kind)line);
 }

@@ -40,7 +40,7 @@ static bool reads_as(const char *text, const char *bytes, size_t len)
 }
 
 /* Of two texts with one hash, the second is kept each time: nobody shall make this a search. */
-static const char *keep_once(struct names *n, const void *bytes, size_t len)
+const char *names_once(struct names *n, const void *bytes, size_t len)
 {
     uint64_t hash = hash_bytes(HASH_START, bytes, len), known;
     const char *text;
@@ -56,7 +56,7 @@ static const char *keep_once(struct names *n, const void *bytes, size_t len)
 void names_string(struct names *n, const struct trace_event *ev)
 {
     size_t len = ev->tail_bytes < STRING_MOST ? ev->tail_bytes : STRING_MOST;
-    const char *text = keep_once(n, ev->tail, len);
+    const char *text = names_once(n, ev->tail, len);
 
     if (text)
         intmap_put(&n->strings, ev->string.string, (uint64_t)(uintptr_t)text);

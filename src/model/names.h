@@ -22,6 +22,8 @@ struct names { /* zeroed but for its arena: empty */
 
 /* A copy; words that NUL separates are joined by spaces. NULL: too much text. */
 const char *names_keep(struct names *n, const void *bytes, size_t len);
+/* The same, but a text that was kept in this way before is that one. */
+const char *names_once(struct names *n, const void *bytes, size_t len);
 
 /* Take a STRING or a FACT. Equal strings are one text: its place stands for it. */
 void names_string(struct names *n, const struct trace_event *ev);

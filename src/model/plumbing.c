@@ -139,6 +139,11 @@ bool plumbing_is_allocator(const char *function)
     return ends_as_allocator(name, without_suffix(name, n));
 }
 
+bool plumbing_reserves(const char *function)
+{
+    return begins_with_one(function, reserving, COUNT(reserving));
+}
+
 bool plumbing_is_interpreter(const char *module)
 {
     const char *base = module ? text_base(module) : "";

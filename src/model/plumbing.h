@@ -8,6 +8,8 @@
 
 /* malloc, operator new, or a wrapper such as xmalloc, zmalloc_usable, Pool::allocate? */
 bool plumbing_is_allocator(const char *function);
+/* Does an allocator reserve memory there for whatever it will be asked for? */
+bool plumbing_reserves(const char *function);
 /* A file of CPython itself: libpython3.11.so.1.0, python3.11. */
 bool plumbing_is_interpreter(const char *module);
 /* A source that comes with a compiler: headers of C++, the libraries of Rust. NULL is none. */

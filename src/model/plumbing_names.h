@@ -160,4 +160,12 @@ static const char *const beginnings[] = {
     "v8::internal::MemoryAllocator::",
 };
 
+/* Beginnings, of functions that reserve memory for blocks of anybody: mimalloc's, of all versions.
+ */
+static const char *const reserving[] = {
+    "mi_reserve_os_memory",
+    "mi_arena_reserve",
+    "mi_arenas_reserve",
+};
+
 #endif

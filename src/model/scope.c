@@ -305,6 +305,7 @@ const char *scope_text(enum scope_kind kind)
         "(code that was not asked for)",
         "(worker threads)",
         "(threads without work)",
+        "(arenas of allocators)",
     };
 
     return texts[kind];

@@ -37,8 +37,9 @@ enum scope_kind {
     SCOPE_LEFT_OUT,  /* by --only or --exclude, or not asked for by the program itself */
     SCOPE_WORKERS,   /* native threads of a library, whose work is nobody's; see pools */
     SCOPE_IDLE,      /* threads without work */
+    SCOPE_ARENAS,    /* what allocators inside of libraries have reserved; see frames_arena.c */
 };
-#define SCOPE_KINDS 8
+#define SCOPE_KINDS 9
 #define SCOPE_ROOTS_MOST 64
 #define SCOPE_PREFIXES_MOST 64
 

@@ -228,3 +228,58 @@ def test_what_is_touched_of_a_reservation_is_seen_while_it_is_there(run, ask, tm
     done = run("record", "-q", "--exact", "--no-cpu", "-o", tmp_path / "t.tide", sys.executable, tmp_path / "grows.py")
     assert done.returncode == 0, done.stderr
     assert ask(tmp_path / "t.tide", "summary")["facts"]["values"]["peak_heap_mapped"] >= 195 * MIB
+
+
+POOL = """
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *next;
+__attribute__((noinline)) char *mi_reserve_os_memory_ex2(size_t bytes)
+{
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    __asm__ volatile("" ::: "memory");
+    return at;
+}
+__attribute__((noinline)) void *pool_get(size_t bytes)
+{
+    if (!next)
+        next = mi_reserve_os_memory_ex2((size_t)1 << 30);
+    char *block = next;
+    next += bytes;
+    return memset(block, 1, bytes);
+}
+"""
+POOL_USER = """
+import ctypes, mmap, time
+pool = ctypes.CDLL("{library}")
+pool.pool_get.argtypes = [ctypes.c_size_t]
+def first():
+    pool.pool_get(1000)
+def most():
+    pool.pool_get(24 << 20)
+def own():
+    return mmap.mmap(-1, 12 << 20)
+first()
+most()
+kept = own()
+time.sleep(1.5)
+"""
+
+
+def test_an_arena_inside_of_a_library_is_of_no_line(run, ask, tmp_path):
+    """Who asked first made it, and has no more of it than others: its line would be a wrong answer."""
+    (tmp_path / "pool.c").write_text(POOL)
+    library = tmp_path / "libpoolish.so.3"
+    subprocess.run(["cc", "-O1", "-g", "-shared", "-fPIC", "-o", library, tmp_path / "pool.c"], check=True)
+    (tmp_path / "app.py").write_text(POOL_USER.format(library=library))
+    trace = tmp_path / "t.tide"
+    assert run("record", "-q", "-o", trace, sys.executable, tmp_path / "app.py").returncode == 0
+    lines = {row["text"]: row["allocated"] or 0 for row in ask(trace, "lines")["lines"]["rows"]}
+    assert 12 * MIB <= lines["    return mmap.mmap(-1, 12 << 20)"] < 13 * MIB
+    assert lines.get("    pool.pool_get(1000)", 0) < MIB and lines.get("    pool.pool_get(24 << 20)", 0) < MIB
+    files = {row["file"]: row["allocated"] for row in ask(trace, "lines")["files"]["rows"]}
+    assert 24 * MIB <= files["(arena of libpoolish)"] < 25 * MIB
+    sites = by_site(ask(trace, "leaks")["leaks"]["rows"], "bytes")
+    assert sites["(arena"] == 24 and sites["own"] == 12
+    assert "(arena of libpoolish)" in run("report", trace).stdout
