@@ -179,18 +179,25 @@ bool op_rules_is_copying(const char *op)
     return begins_with_one(op, copying, COUNT(copying));
 }
 
+bool op_rules_is_empty(const char *op)
+{
+    static const char *const empty[] = {"empty"};
+
+    return begins_with_one(op, empty, COUNT(empty));
+}
+
+bool op_rules_is_reading(const char *op)
+{
+    static const char *const reading[] = {"lift_fresh", "new_"};
+
+    return begins_with_one(op, reading, COUNT(reading));
+}
+
 bool op_rules_is_moving(const char *op)
 {
     static const char *const moving[] = {"to_", "_to_copy", "clone"};
 
     return begins_with_one(op, moving, COUNT(moving));
-}
-
-bool op_rules_is_picking(const char *op)
-{
-    static const char *const picking[] = {"index_Tensor", "index_select", "gather", "take"};
-
-    return begins_with_one(op, picking, COUNT(picking));
 }
 
 bool op_rules_is_like(const char *op)

@@ -54,11 +54,12 @@ bool op_rules_is_factory(const char *op);
 bool op_rules_is_blank(
     const char *op); /* a factory whose result has no contents yet, or random ones */
 bool op_rules_is_copying(const char *op); /* one whose result has the contents of others */
+bool op_rules_is_empty(const char *op);   /* one whose result others write into */
+bool op_rules_is_reading(const char *op); /* the same of what is no tensor, or of none */
 bool op_rules_is_moving(
     const char *op); /* the same of one other, perhaps in another dtype or place */
 bool op_rules_is_joining(const char *op);
-bool op_rules_is_picking(const char *op); /* parts of another, by their places */
-bool op_rules_is_like(const char *op);    /* made in the shape of another, without its contents */
+bool op_rules_is_like(const char *op); /* made in the shape of another, without its contents */
 
 /* Does the schema of an operator declare that it writes to one of its arguments? By its name, as
  * PyTorch's rule is: add_ and __iadd__ do, and what has an `out`; operators that break the rule are

@@ -155,11 +155,14 @@ static void settle_makers(struct describing *d)
     }
 }
 
-/* A module that is called to compute gradients gives activations again. */
+/* A module that is called to compute gradients gives activations again; one that is called while
+ * another is made, as to normalize weights, is of that.
+ */
 static enum op_phase phase_of_call(enum op_phase now)
 {
-    return now == OP_PHASE_BACKWARD || now == OP_PHASE_RECOMPUTE ? OP_PHASE_RECOMPUTE
-                                                                 : OP_PHASE_FORWARD;
+    if (now == OP_PHASE_BACKWARD || now == OP_PHASE_RECOMPUTE)
+        return OP_PHASE_RECOMPUTE;
+    return now == OP_PHASE_BUILD ? OP_PHASE_BUILD : OP_PHASE_FORWARD;
 }
 
 /* Compiled code: the kernel that the line makes a buffer for, if the trace has that file, and the

@@ -70,17 +70,17 @@ static bool takes_turns(struct tensor_lives *j, const struct tensor *t)
 }
 
 /* Nobody computes gradients with it: what grows is kept until the next one is made from it. */
-static enum tensor_kind of_inference(struct tensor_lives *j, const struct tensor *t)
+static bool grows(struct tensor_lives *j, const struct tensor *t)
 {
     const struct tensor_after *a = &j->after[t->number];
 
-    if (!tensor_is_joined(t))
-        return TENSOR_TEMPORARY;
+    if (a->backward < j->count || !tensor_is_of_inference(j, t) || !tensor_is_joined(t))
+        return false;
     if (takes_turns(j, t))
-        return TENSOR_CACHE;
+        return true;
     if (a->same == j->count && !tensor_is_born_before(j, t))
-        return TENSOR_TEMPORARY;
-    return tensor_lives_at(j, t, a->same) ? TENSOR_CACHE : TENSOR_TEMPORARY;
+        return false;
+    return tensor_lives_at(j, t, a->same);
 }
 
 /* What a model has given, and the program has kept, is no less computed by it where nothing is
@@ -96,7 +96,7 @@ static enum tensor_kind of_forward(struct tensor_lives *j, const struct tensor *
 {
     const struct tensor_after *a = &j->after[t->number];
 
-    if (a->backward == j->count && of_inference(j, t) == TENSOR_CACHE)
+    if (grows(j, t))
         return TENSOR_CACHE;
     if (a->backward == j->count)
         return is_given(j, t) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
@@ -163,47 +163,66 @@ static bool is_beside(const struct tensor_lives *j, const struct tensor *t)
            (has_gradient(j, t) || intmap_get(&j->parameters, t->bytes, &known));
 }
 
+/* Is it made of nothing that a model may have given? A line that ran before any module was called
+ * is none that takes what modules give.
+ */
+static bool is_of_data(const struct tensor_lives *j, const struct tensor *t)
+{
+    return t->from->data || op_rules_is_reading(t->from->called) || tensor_is_of_no_call(j, t);
+}
+
+/* Though gradients were computed: the graph does not need it any more, so the program does. */
+static bool is_kept(const struct tensor_lives *j, const struct tensor *t)
+{
+    uint32_t backward = j->after[t->number].backward;
+
+    return backward < j->count && tensor_lives_at(j, t, j->after[backward].leaves);
+}
+
+/* Copied; or computed, and a module is called afterwards. */
+static bool may_be_called_with(const struct tensor_lives *j, const struct tensor *t)
+{
+    const struct tensor_after *a = &j->after[t->number];
+
+    if (op_rules_is_copying(t->from->called))
+        return a->backward == j->count || is_kept(j, t);
+    return a->forward < a->backward && is_kept(j, t);
+}
+
+/* Left for others to write into after a module was called, and dropped with the graph: it may be a
+ * part of that which is kept elsewhere. */
+static bool may_be_of_graph(const struct tensor_lives *j, const struct tensor *t)
+{
+    return op_rules_is_empty(t->from->called) && !tensor_is_of_no_call(j, t) &&
+           j->after[t->number].backward < j->count && !is_kept(j, t);
+}
+
+/* Read or made; or what may be one, and is of data. */
+static bool is_input(const struct tensor_lives *j, const struct tensor *t)
+{
+    if (t->from->data)
+        return true;
+    if (op_rules_is_factory(t->from->called) && !op_rules_is_copying(t->from->called))
+        return !may_be_of_graph(j, t);
+    return is_of_data(j, t) && may_be_called_with(j, t);
+}
+
 static enum tensor_kind of_lasting(const struct tensor_lives *j, const struct tensor *t)
 {
-    bool factory = op_rules_is_factory(t->from->called);
+    bool early = is_prepared(j, t);
 
     if (is_beside(j, t))
         return TENSOR_UNKNOWN;
     if (is_of_object(j, t))
         return of_module(j, t);
-    if (factory && has_gradient(j, t) && j->after[t->number].cycle == 0)
+    if (op_rules_is_factory(t->from->called) && has_gradient(j, t) &&
+        j->after[t->number].cycle == 0)
         return TENSOR_PARAMETER;
-    if (factory || is_prepared(j, t))
+    if (is_input(j, t) || (early && is_of_data(j, t)))
         return TENSOR_INPUT;
-    return tensor_is_born_once(j, t) ? TENSOR_UNKNOWN
-                                     : TENSOR_ACTIVATION; /* a graph that is kept */
-}
-
-/* Read or made; or copied or, before a module is called, computed, and kept though gradients were
- * computed: the graph does not need it any more, so the program does.
- */
-static bool is_input(const struct tensor_lives *j, const struct tensor *t)
-{
-    const struct tensor_after *a = &j->after[t->number];
-    bool copied = op_rules_is_copying(t->from->called);
-
-    if (t->from->data || (op_rules_is_factory(t->from->called) && !copied))
-        return true;
-    if (a->backward == j->count)
-        return copied;
-    return (copied || (!a->begun && a->forward < a->backward)) &&
-           tensor_lives_at(j, t, j->after[a->backward].leaves);
-}
-
-/* After a module was called, for another to be called with, and kept though gradients were
- * computed: picked out of data, or of what the first one gave.
- */
-static bool is_picked(const struct tensor_lives *j, const struct tensor *t)
-{
-    const struct tensor_after *a = &j->after[t->number];
-
-    return op_rules_is_picking(t->from->called) && a->begun && a->forward < a->backward &&
-           a->backward < j->count && tensor_lives_at(j, t, j->after[a->backward].leaves);
+    if (early || may_be_called_with(j, t) || tensor_is_born_once(j, t))
+        return TENSOR_UNKNOWN;
+    return TENSOR_ACTIVATION; /* a graph that is kept */
 }
 
 /* The program's own code: inputs, parameters without a module, losses. */
@@ -212,14 +231,14 @@ static enum tensor_kind of_other(struct tensor_lives *j, const struct tensor *t)
     const struct tensor_after *a = &j->after[t->number];
     uint32_t used = a->forward < a->backward ? a->forward : a->backward;
 
-    if (a->backward == j->count && of_inference(j, t) == TENSOR_CACHE)
+    if (grows(j, t))
         return TENSOR_CACHE;
     if (tensor_lives_on(j, t) || (a->backward == j->count && t->until >= j->count))
         return of_lasting(j, t);
     if (is_input(j, t))
         return tensor_lives_at(j, t, used) ? TENSOR_INPUT : TENSOR_TEMPORARY;
-    if (is_picked(j, t))
-        return TENSOR_UNKNOWN;
+    if ((may_be_called_with(j, t) || may_be_of_graph(j, t)) && tensor_lives_at(j, t, used))
+        return TENSOR_UNKNOWN; /* data, or what a module has given */
     if (a->backward == j->count && a->forward < j->count &&
         tensor_lives_at(j, t, j->after[a->forward].leaves))
         return TENSOR_UNKNOWN; /* what a module is called with, or left over from what it gave */

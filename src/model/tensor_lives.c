@@ -50,7 +50,7 @@ static void look_ahead(struct tensor_lives *j)
         if (tensor_is_joined(j->list[i]))
             next.joined = i;
         if (phase_at(j, i) == OP_PHASE_FORWARD)
-            next.forward = i;
+            next.forward = j->called = i;
         if (phase_at(j, i) == OP_PHASE_BACKWARD)
             next.backward = i;
     }
@@ -126,17 +126,32 @@ bool tensor_is_born_once(const struct tensor_lives *j, const struct tensor *t)
     return cycles >> 32 == (cycles & UINT32_MAX);
 }
 
-bool tensor_is_born_before(const struct tensor_lives *j, const struct tensor *t)
+static uint32_t first_of_stack(const struct tensor_lives *j, const struct tensor *t)
 {
     uint64_t first = t->number;
 
     intmap_get(&j->firsts, t->stack, &first);
-    return first < t->number;
+    return (uint32_t)first;
+}
+
+bool tensor_is_born_before(const struct tensor_lives *j, const struct tensor *t)
+{
+    return first_of_stack(j, t) < t->number;
+}
+
+bool tensor_is_of_no_call(const struct tensor_lives *j, const struct tensor *t)
+{
+    return first_of_stack(j, t) < j->called;
+}
+
+bool tensor_is_of_inference(const struct tensor_lives *j, const struct tensor *t)
+{
+    return j->after[first_of_stack(j, t)].backward == j->count;
 }
 
 void tensor_lives_read(struct tensor_lives *j, struct tensor *const *list, size_t count)
 {
-    *j = (struct tensor_lives){.list = list, .count = (uint32_t)count};
+    *j = (struct tensor_lives){.list = list, .count = (uint32_t)count, .called = (uint32_t)count};
     j->after = memory_zeroed((count + 1) * sizeof(*j->after));
     look_ahead(j);
     count_cycles(j);

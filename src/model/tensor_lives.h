@@ -23,12 +23,12 @@ struct tensor_after {           /* of a tensor, by number: the first that is bor
 
 struct tensor_lives {
     struct tensor *const *list;
-    uint32_t count, cycles;
-    struct tensor_after *after; /* one each, and one more */
-    struct intmap parameters;   /* sizes of what begins in a module as parameters do */
-    struct intmap firsts;       /* stack -> its first birth */
-    struct intmap cycles_of;    /* stack -> the cycles of its first birth and its last */
-    struct intmap gradients;    /* by tensor_kinds: sizes that gradients have */
+    uint32_t count, cycles, called; /* called: the first birth in a module that is called */
+    struct tensor_after *after;     /* one each, and one more */
+    struct intmap parameters;       /* sizes of what begins in a module as parameters do */
+    struct intmap firsts;           /* stack -> its first birth */
+    struct intmap cycles_of;        /* stack -> the cycles of its first birth and its last */
+    struct intmap gradients;        /* by tensor_kinds: sizes that gradients have */
     struct intmap kinds; /* by tensor_kinds: stack -> what the last of it was that is known */
 };
 
@@ -46,5 +46,10 @@ bool tensor_lives_on(const struct tensor_lives *j, const struct tensor *t);
 bool tensor_is_born_once(const struct tensor_lives *j, const struct tensor *t);
 /* Has its stack made such before? */
 bool tensor_is_born_before(const struct tensor_lives *j, const struct tensor *t);
+/* Has its stack made such before any module was called, so that it makes none of what modules give?
+ */
+bool tensor_is_of_no_call(const struct tensor_lives *j, const struct tensor *t);
+/* Has its stack never made one after which gradients were computed? */
+bool tensor_is_of_inference(const struct tensor_lives *j, const struct tensor *t);
 
 #endif

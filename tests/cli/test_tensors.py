@@ -136,9 +136,13 @@ def test_labels_that_hold_at_birth_are_told(asked):
 
 
 def test_what_is_computed_before_a_module_is_called_is_an_input(asked):
-    ready = step().replace("x=other/randn/100000@11", "x=other/div/100000@11")
-    late = step(loss="!lost", peak="!stepping").replace("x=other/randn/100000@11", "x=other/div/100000@11")
-    assert kinds(asked(MODEL + STATE + ready + late + ready, "decompose", "--at", "lost"))["inputs"] == 100000
+    def computed(life):
+        return life.replace("x=other/randn/100000@11", "x=other/div/100000@11")
+
+    later = step() + step(loss="!lost") + step()
+    assert kinds(asked(MODEL + computed(STATE + later), "decompose", "--at", "lost"))["inputs"] == 100000
+    made_later = kinds(asked(MODEL + STATE + computed(later), "decompose", "--at", "lost"))
+    assert made_later["other tensors"] == 100000 and "inputs" not in made_later  # a module may have given what it is made of
 
 
 def test_operators_have_what_they_allocated(asked):
@@ -220,7 +224,7 @@ def test_what_grows_from_step_to_step_is_a_leak_and_nothing_else(asked):
     life = MODEL + STATE + "".join(step() + "kept=other/stack/5000@30 " + more for more in cache)
     rows = asked(life, "leaks", "--per-step")["per_step"]
     assert [(r["growth_per_step"], r["op"], r["pace"], r["kind"]) for r in rows] == [
-        (5000, "stack", "steady", "inputs")]
+        (5000, "stack", "steady", "other tensors")]  # data, or results
     assert rows[0]["site"].startswith("<module> (/srv/app/train.py:30")
 
 

@@ -209,6 +209,50 @@ static void gradients_that_nothing_is_born_after_are_gradients(void)
     CHECK(are(l, "t", "temporaries") && are(l, "w", "parameters"));
 }
 
+/* Each step: a batch that is copied and one that is computed, and what is copied of results. */
+#define KEPT                                                                                       \
+    "x=other/clone/100 n=other/mul/104 h=forward/addmm/80 k=other/cat/90 j=other/sub/92 "          \
+    "f=forward/addmm/84 g=backward/mm/400 -h -f o=optimizer/add/400 -o -g q=other/repeat/96 "      \
+    "v=forward/mul/8 -v "
+
+static void copies_of_results_are_not_told_from_data(void)
+{
+    struct life *l = judged(MODEL, KEPT "-x -n -k -j ", 4, "");
+
+    CHECK(are(l, "x", "inputs") && are(l, "n", "inputs"));
+    CHECK(are(l, "k", "other tensors") && are(l, "j", "other tensors"));
+    CHECK(l->list[10].bytes == 96 && l->list[10].kind == TENSOR_UNKNOWN);
+}
+
+static void what_lasts_is_not_told_from_data_either(void)
+{
+    struct life *l = judged(MODEL "d=other/clone/5000 e=other/mul/5004 ",
+                            KEPT "-x -n -j s=other/clone/70 ", 5, "r=other/cat/300 ");
+
+    CHECK(are(l, "d", "inputs") && are(l, "e", "inputs"));
+    CHECK(are(l, "k", "other tensors") && are(l, "s", "other tensors"));
+    CHECK(are(l, "r", "other tensors")); /* joined at last, of what was kept */
+}
+
+static void a_place_for_what_a_graph_keeps_is_no_input(void)
+{
+    struct life *l = judged(
+        MODEL "z=other/empty/70 ",
+        "y=other/empty/64 h=forward/addmm/80 p=other/empty/80 -h "
+        "g=backward/mm/400 -p u=backward/mul/8 -u o=optimizer/add/400 -o -g -y ",
+        4, "");
+
+    CHECK(are(l, "p", "other tensors") && are(l, "y", "inputs") && are(l, "z", "inputs"));
+}
+
+static void what_is_joined_in_training_is_no_cache_at_its_end(void)
+{
+    struct life *l = judged(MODEL, TRAIN "-x -loss q=other/cat/900 -q ", 3,
+                            "q=other/cat/900 v=forward/addmm/80 r=other/cat/900 ");
+
+    CHECK(!are(l, "q", "kv cache") && are(l, "r", "other tensors"));
+}
+
 static void what_is_computed_again_is_an_activation(void)
 {
     struct life *l = judged(
@@ -573,6 +617,11 @@ int main(void)
          gradients_of_several_batches_stay_gradients},
         {"gradients that nothing is born after are gradients",
          gradients_that_nothing_is_born_after_are_gradients},
+        {"copies of results are not told from data", copies_of_results_are_not_told_from_data},
+        {"what lasts is not told from data either", what_lasts_is_not_told_from_data_either},
+        {"a place for what a graph keeps is no input", a_place_for_what_a_graph_keeps_is_no_input},
+        {"what is joined in training is no cache at its end",
+         what_is_joined_in_training_is_no_cache_at_its_end},
         {"what is computed again is an activation", what_is_computed_again_is_an_activation},
         {"parameters without a module have gradients", parameters_without_a_module_have_gradients},
         {"a model that was moved leaves temporaries", a_model_that_was_moved_leaves_temporaries},
