@@ -12,7 +12,9 @@ import sys
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", *p) for p in
                 (("python",), ("tests", "targets", "python"))]
 
+import decompose_judged  # noqa: E402
 import decompose_kinds  # noqa: E402
+import decompose_tasks  # noqa: E402
 import decompose_ways  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
@@ -353,7 +355,8 @@ def served(steps):
 MODELS = [momentum, channels, sequential, mixed, halved, unet, encoder, translate, accumulate, generator, distilled,
           loaded, contrast, searched, workers, fixed_cache, growing_cache, served, vision, recomputed, adapters,
           experts, policy, chunks, diffusion, momentum_encoder, autoencoder, graph, routed, carried, waves, lora, replay, lion,
-          by_hand, buffered_cache, *decompose_kinds.MODELS, *decompose_ways.MODELS]
+          by_hand, buffered_cache, *decompose_kinds.MODELS, *decompose_ways.MODELS,
+          *decompose_tasks.MODELS, *decompose_judged.MODELS]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
