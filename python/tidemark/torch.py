@@ -10,6 +10,7 @@ PyTorch is not even imported.
 
 import functools
 import threading
+import weakref
 
 from . import _recorder
 from ._accesses import accesses, build
@@ -31,7 +32,8 @@ class _Calls(threading.local):
 class _Telling:
     """One attach(): the hooks, and what they have told."""
 
-    def __init__(self):
+    def __init__(self, compiling=None):
+        self._compiling = compiling  # whether the call of a module is one that torch.compile looks at: its code shall stay as it is
         self._handles = []
         self._told = {}  # (whose, which) -> where it was when it was told
         self._names = {}  # id of a parameter -> the module that it is in
@@ -62,15 +64,14 @@ class _Telling:
     # ---- models
 
     def add_model(self, model, name):
-        owned = []  # (what a module has, which of it, its kind, the module's path): by name, as it may be replaced
+        owned = []  # of each module, which the program may drop: its path, and the names of what it has, as that may be replaced
         for path, module in model.named_modules():
             path = _recorder.text(f"{name}.{path}" if path else name)
             self._handles += [
                 module.register_forward_pre_hook(functools.partial(self._enter, path)),
                 module.register_forward_hook(self._leave, always_call=True),
             ]
-            owned += [(module._parameters, key, b"parameters", path) for key in module._parameters]
-            owned += [(module._buffers, key, b"buffers", path) for key in module._buffers]
+            owned.append((weakref.ref(module), path, tuple(module._parameters), tuple(module._buffers)))
             for parameter in module.parameters(recurse=False):
                 self._names[id(parameter)] = path
         self._handles.append(model.register_forward_pre_hook(
@@ -83,7 +84,14 @@ class _Telling:
             self._tell_new(id(parameter), parameter, b"parameters", self._names.get(id(parameter)))
 
     def _tell_owned(self, owned):
-        for things, key, what, path in owned:
+        for held, path, parameters, buffers in owned:
+            module = held()
+            if module is not None:
+                self._tell_of(module._parameters, parameters, b"parameters", path)
+                self._tell_of(module._buffers, buffers, b"buffers", path)
+
+    def _tell_of(self, things, keys, what, path):
+        for key in keys:
             tensor = things.get(key)
             if tensor is not None:
                 self._tell_new((id(things), key), tensor, what, path)
@@ -99,18 +107,24 @@ class _Telling:
             self._tell(parameter.grad, b"gradients", self._names.get(id(parameter)))
 
     def _begin(self, owned, _module, args, kwargs):
+        if self._compiling():
+            return
         self._tell_owned(owned)  # it may have been moved, or filled lazily
         for tensor in _tensors((args, kwargs)):
             if tensor.grad_fn is None:
                 self._tell(tensor, b"inputs", None)
 
     def _enter(self, path, _module, _args):
+        if self._compiling():
+            return
         calls = self._calls
         if not calls.paths:
             calls.hooks = self._watch_graph()
         calls.paths.append(path)
 
     def _leave(self, *_call):
+        if self._compiling():
+            return
         calls = self._calls
         if calls.paths:
             calls.paths.pop()
@@ -207,11 +221,11 @@ def attach(*things, name=None, steps=False):
     the model was made, or moved to where it stays, and before its first step. With `steps`, each step of
     the last of the optimizers is a step of the program, for those who do not call tidemark.step().
     """
-    telling = _Telling()
     if not _recorder.api:
-        return telling
+        return _Telling()
     import torch
 
+    telling = _Telling(torch.compiler.is_compiling)
     for thing in things:
         if isinstance(thing, torch.nn.Module):
             telling.add_model(thing, name or type(thing).__name__)

@@ -2,6 +2,7 @@
 
 import gc
 import warnings
+import weakref
 
 import tidemark
 import torch
@@ -61,6 +62,12 @@ def thrown(model, x):
     return model(x).mean()
 
 
+def compiled(model, x):
+    """As one graph: a hook that could not be in it would be an error. What was compiled without hooks is not taken again."""
+    torch.compiler.reset()
+    return torch.compile(model, backend="eager", fullgraph=True)(x).mean()
+
+
 def tensors():
     """How many there are."""
     gc.collect()
@@ -88,7 +95,20 @@ def used(way, attached):
     return out, counts[-1] - counts[0]
 
 
+def replaced():
+    """What the program drops of its model goes."""
+    model = made()
+    telling = tidemark.torch.attach(model)
+    held = weakref.ref(model[0].weight)
+    model[0] = nn.Linear(40, 60)
+    model(torch.randn(32, 40))
+    gc.collect()
+    assert held() is None
+    telling.detach()
+
+
 assert tidemark.recording()
-for way in (plain, dropped, penalty, inside, outside, functional, thrown):
+replaced()
+for way in (plain, dropped, penalty, inside, outside, functional, thrown, compiled):
     assert used(way, False) == used(way, True), way.__name__
 print("the same")
