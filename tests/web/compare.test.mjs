@@ -47,6 +47,22 @@ test('a run compared with itself has changed nowhere', async () => {
     await close();
 });
 
+test('a script that was copied to change it is one file, and small changes are no cards', async () => {
+    const [a, b] = [recording({ seed: 3 }), recording({ seed: 3 })];
+    const name = String(JSON.parse(b.sections.SRCE)[0].file).split('/').at(-1);
+    for (const part of ['STRS', 'SRCE'])
+        b.sections[part] = Buffer.from(String(b.sections[part]).replaceAll(name, `v2_${name}`));
+    const { tab, close } = await open(write([a, b]));
+    await set(tab, { view: 'table', group: 'line' });
+    assert.equal(await tab.evaluate(() => tidemark.view.change.filter((v) => v !== 0).length), 0);
+    assert.equal(
+        await tab.evaluate(() => tidemark.figures.change.filter((v) => Math.abs(v) > 1e-6).length),
+        0,
+    );
+    assert.equal(await tab.locator('#findings .card').count(), 0);
+    await close();
+});
+
 test('a region is compared with the region of that name in the other run', async () => {
     const a = recording({ seed: 3 });
     const b = recording({ seed: 4 });

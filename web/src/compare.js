@@ -4,17 +4,22 @@
 import { short } from './format.js';
 import { addUp, groupsOf } from './groups.js';
 import { pairMoments } from './moments.js';
+import { renamed } from './renamed.js';
 import { Sums } from './sums.js';
 
-const frameKey = (m, frame) =>
-    `${m.functionOf(frame)}\0${short(m.fileOf(frame))}\0${short(m.moduleOf(frame))}`;
+const frameKey = (m, frame, nameOf) =>
+    `${m.functionOf(frame)}\0${nameOf(short(m.fileOf(frame)))}\0${short(m.moduleOf(frame))}`;
 
-/** Both tries in one; maps[i][node of run i] = node of the whole. */
-function join(runs) {
+const LEAST = 0.005; // of what the newer run has: a smaller change deserves no card
+
+const same = (name) => name;
+
+/** Both tries in one; maps[i][node of run i] = node of the whole. names[i]: what its files are called. */
+function join(runs, names) {
     const whole = { children: [new Map()], frame: [-1], owner: [runs[0]] };
-    const maps = runs.map((m) => {
+    const maps = runs.map((m, i) => {
         const map = new Int32Array(m.parent.length);
-        const keys = Array.from({ length: m.frames.count }, (_, f) => frameKey(m, f));
+        const keys = Array.from({ length: m.frames.count }, (_, f) => frameKey(m, f, names[i]));
         for (let n = 1; n < map.length; n++)
             map[n] = childOf(whole, map[m.parent[n]], keys[m.frame[n]], m, m.frame[n]);
         return map;
@@ -89,12 +94,13 @@ class Frames {
 }
 
 /** Rows of both runs are one where this is the same; of lines the text tells, as numbers move. */
-function rowKey(by, row) {
-    if (by === 'line' && row.lineId) return `${short(row.path)}\0${row.more || row.line}`;
+function rowKey(by, row, nameOf) {
+    if (by === 'line' && row.lineId) return `${nameOf(short(row.path))}\0${row.more || row.line}`;
     if (by === 'thread') return row.name.replace(/ \d+$/, '');
     if (by === 'process') return row.name.replace(/ \d+$/, '');
-    if (by === 'file' || by === 'module') return short(row.path) || row.name;
-    return `${row.name}\0${by === 'site' || by === 'function' ? row.more.replace(/:\d+$/, '') : ''}`;
+    if (by === 'file' || by === 'module') return nameOf(short(row.path)) || row.name;
+    const place = by === 'site' || by === 'function' ? row.more.replace(/:\d+$/, '') : '';
+    return `${row.name}\0${nameOf(place)}`;
 }
 
 export class Comparison {
@@ -106,12 +112,14 @@ export class Comparison {
         Object.assign(this, { newer: model, model: other, paired: new Map() });
         this.sums = new Sums(other);
         this.moments = pairMoments(model, other);
+        const names = renamed(model, other);
+        this.nameOf = (name) => names.get(name) ?? name;
         this.unite();
     }
 
     unite() {
         const { newer, model: other } = this;
-        const { whole, maps } = join([newer, other]);
+        const { whole, maps } = join([newer, other], [same, this.nameOf]);
         const { order, up } = preorder(whole.children);
         const place = new Int32Array(order.length);
         order.forEach((node, i) => (place[node] = i));
@@ -171,9 +179,9 @@ export class Comparison {
         const ours = groupsOf(this.newer, by);
         const theirs = groupsOf(this.model, by);
         const rows = [...ours.rows];
-        const ids = new Map(rows.map((row, i) => [rowKey(by, row), i]));
+        const ids = new Map(rows.map((row, i) => [rowKey(by, row, same), i]));
         const rowOfOther = theirs.rows.map((row) => {
-            const key = rowKey(by, row);
+            const key = rowKey(by, row, this.nameOf);
             if (!ids.has(key))
                 ids.set(
                     key,
@@ -202,8 +210,9 @@ export class Comparison {
             now,
             this.sums.leaves(measure, -1, last(this.model)),
         );
+        const least = LEAST * now.reduce((sum, v) => sum + v, 0);
         const order = Array.from(change.keys())
-            .filter((r) => change[r])
+            .filter((r) => Math.abs(change[r]) > least)
             .sort((a, b) => Math.abs(change[b]) - Math.abs(change[a]));
         return order
             .slice(0, 4)
