@@ -82,7 +82,9 @@ static int find_format(struct request *q, const char *name, struct err *err)
  */
 static int match(struct request *q, const char *asked, struct err *err)
 {
-    const char *made_for = q->format->stacks ? "peak" : q->format->question;
+    const char *made_for = q->format->stacks   ? "peak"
+                         : q->format->question ? q->format->question
+                                               : q->format->first;
 
     q->together = !asked && q->format->asks;
     if (q->together)

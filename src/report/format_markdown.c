@@ -43,11 +43,27 @@ static void put_facts(const struct table *t, FILE *out)
     for (int row = 0; row < t->rows; row++) {
         const char *name = table_at(t, row, TABLE_NAME)->text;
 
+        if (!table_at(t, row, TABLE_VALUE)->present) /* who reads it wants to know what is known */
+            continue;
         fputs("- ", out);
         for (; *name; name++)
             fputc(*name == '_' ? ' ' : *name, out);
         fputs(": ", out);
         put_cell(table_at(t, row, TABLE_VALUE), out);
+        fputc('\n', out);
+    }
+}
+
+/* "- `what`; ask `question`". */
+static void put_findings(const struct table *t, FILE *out)
+{
+    for (int row = 0; row < t->rows; row++) {
+        fputs("- ", out);
+        put_cell(table_at(t, row, TABLE_WHAT), out);
+        if (table_at(t, row, TABLE_LOOK_AT)->present) {
+            fputs("; ask ", out);
+            put_cell(table_at(t, row, TABLE_LOOK_AT), out);
+        }
         fputc('\n', out);
     }
 }
@@ -104,6 +120,14 @@ static void put_line(const char *text, FILE *out)
     fputc('\n', out);
 }
 
+static void put_name(const char *name, FILE *out)
+{
+    fputs("**", out);
+    for (; *name; name++)
+        fputc(*name == '_' ? ' ' : *name, out);
+    fputs("**\n\n", out);
+}
+
 static void write_markdown(const struct answer *a, FILE *out)
 {
     fputs("### tidemark: ", out);
@@ -114,8 +138,11 @@ static void write_markdown(const struct answer *a, FILE *out)
 
         fprintf(out, "\n");
         if (a->count > 1 && t->shape != TABLE_FACTS && t->rows)
-            fprintf(out, "**%s**\n\n", t->name);
-        (t->shape == TABLE_FACTS ? put_facts : put_rows)(t, out);
+            put_name(t->name, out);
+        if (t->shape == TABLE_FINDINGS)
+            put_findings(t, out);
+        else
+            (t->shape == TABLE_FACTS ? put_facts : put_rows)(t, out);
         put_line(t->note, out);
     }
     put_line(a->left_out, out);
@@ -126,5 +153,6 @@ static void write_markdown(const struct answer *a, FILE *out)
 const struct format format_markdown = {
     .name = "markdown",
     .summary = "tables for job pages and comments, 25 rows each",
+    .first = "overview",
     .write = write_markdown,
 };

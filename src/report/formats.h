@@ -13,7 +13,9 @@ struct format {
     const char *summary;  /* for help, after its name */
     const char *question; /* the question it is made for; NULL: any */
     const char *const
-        *asks;   /* what it asks together where nothing was named, up to a NULL; or NULL */
+        *asks; /* what it asks together where nothing was named, up to a NULL; or NULL */
+    const char
+        *first;  /* what it answers where nothing was named; NULL: the first of all questions */
     bool stacks; /* it writes a table with stacks, and so needs one */
     bool pair;   /* `diff` writes two traces in it, though it is made for one question */
     const char *(*missing)(

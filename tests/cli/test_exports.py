@@ -340,6 +340,14 @@ def test_markdown_is_a_table(run, trace):
     assert re.search(r"^\| [\d.]+ [KM]iB \|.*`load.*app\.py:4\)` \|$", said, re.M)
 
 
+def test_markdown_begins_as_the_text_does(run, trace_maker):
+    """Where nothing was named: the sentence, what deserves a look as a list, and no fact that is not known."""
+    said = export(run, trace_maker("load"), "markdown")
+    assert said.startswith("### tidemark: `overview`\n") and re.search(r"^`.* ran for .*the heap peaked at .*`$", said, re.M)
+    assert re.search(r"^- `odd\.py:\d+ held .*`; ask `peak`$", said, re.M) and "n/a\n" not in said
+    assert "**memory at the peak**" in said
+
+
 def test_markdown_takes_no_markup_from_a_name(run, trace_maker):
     """A name with a backtick and a bar stays one cell."""
     trace = trace_maker("a`b|c<img src=x>")
