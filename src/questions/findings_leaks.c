@@ -16,9 +16,12 @@ static uint64_t weight_held(const struct heap_stack_sum *s)
     return s->at.bytes + 1;
 }
 
-static uint64_t weight_live(const struct heap_stack_sum *s)
+/* What was mapped a process gives back when it ends: that is no leak. */
+static uint64_t weight_heap(const struct heap_stack_sum *s)
 {
-    return s->sums.live.bytes;
+    uint64_t mapped = s->at_mapped + s->at_shared;
+
+    return s->at.bytes > mapped ? s->at.bytes - mapped : 0;
 }
 
 static uint64_t weight_lost(const struct heap_stack_sum *s)
@@ -213,19 +216,28 @@ static const struct heap_process *leaker(const struct heap *h)
     return most && is_much(h, most->sums.live.bytes) ? most : NULL;
 }
 
-/* What was mapped a process gives back when it ends: that is no leak. */
-static bool is_much_heap(struct heap *h)
+/* What a process left on its heap; 0: not known. Only of all of them together is it told apart from
+ * what was mapped.
+ */
+static uint64_t left_by(struct heap *h, const struct heap_process *p)
 {
+    uint64_t heap;
+
     heap_at(h, HEAP_AT_END, 0);
-    return is_much(h, h->at_memory[TRACE_MEMORY_HEAP].bytes);
+    heap = h->at_memory[TRACE_MEMORY_HEAP].bytes;
+    if (h->process_count == 1)
+        return heap;
+    return h->at_memory[TRACE_MEMORY_MAPPED].bytes + h->at_memory[TRACE_MEMORY_SHARED].bytes <
+                   heap / 10
+             ? p->sums.live.bytes
+             : 0;
 }
 
 /* "at the end, 40 % of the peak"; of several processes, whose end it was. */
-static const char *when_alive(const struct findings *f, const struct heap_process *p)
+static const char *when_alive(const struct findings *f, const struct heap_process *p, uint64_t left)
 {
-    double share = p->peak.bytes
-                     ? (double)p->sums.live.bytes / (double)p->peak.bytes * 100 /* both estimates */
-                     : 0;
+    double share = p->peak.bytes ? (double)left / (double)p->peak.bytes * 100 /* both estimates */
+                                 : 0;
 
     share = share < 100 ? share : 100;
     if (f->recorded->heap.process_count < 2 || !p->run || !p->run->name)
@@ -234,7 +246,7 @@ static const char *when_alive(const struct findings *f, const struct heap_proces
                         p->run->name, p->run->pid, share);
 }
 
-static void say_leak(struct findings *f, const struct heap_process *p, bool growing)
+static void say_leak(struct findings *f, const struct heap_process *p, uint64_t left, bool growing)
 {
     struct heap *h = &f->recorded->heap;
     struct finding one = {.kind = "leak",
@@ -245,13 +257,13 @@ static void say_leak(struct findings *f, const struct heap_process *p, bool grow
                           .confidence = findings_sure(h)};
     char size[TEXT_SIZE];
 
-    text_size(size, p->sums.live.bytes);
+    text_size(size, left);
     one.title = arena_printf(f->answer->arena, "%s were never freed", size);
     one.evidence = arena_printf(
-        f->answer->arena, "%s were alive %s, %s; most %sis from %s", size, when_alive(f, p),
+        f->answer->arena, "%s were alive %s, %s; most %sis from %s", size, when_alive(f, p, left),
         growing ? "and little of it still grew" : "but none of it still grew",
         h->process_count > 1 ? "of what all processes left " : "of it ",
-        findings_largest(f, weight_live, &one));
+        findings_largest(f, weight_heap, &one));
     one.advice =
         "Harmless in a program that ends anyway; not in one that does this again and again.";
     findings_add(f, &one);
@@ -278,8 +290,8 @@ static void find_leaks(struct findings *f)
             said = say_growing_site(f, l);
     }
     leak_rows_free(l);
-    if (!said && most && is_much_heap(h))
-        say_leak(f, most, growing);
+    if (!said && most && is_much(h, left_by(h, most)))
+        say_leak(f, most, left_by(h, most), growing);
 }
 
 /* What nothing pointed to can never be freed. */

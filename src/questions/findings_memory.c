@@ -14,6 +14,7 @@
 #define HELD_MOST 2
 #define HELD_IMPORTS 1      /* lines that import are said besides: nobody frees what they hold */
 #define UNUSED_PART 0.5     /* resident memory, of the largest heap: the rest was never touched */
+#define UNUSED_SAID 0.95    /* and of less than this it is said */
 #define MANY_BLOCKS 10000   /* fewer allocations than this are no churn */
 #define MUCH_TEMPORARY 20.0 /* percent of all allocations; */
 /* of a program whose objects are Python's: a quarter is nothing odd */
@@ -31,11 +32,14 @@ static const char *unused_clause(const struct findings *f, bool *unused)
     char size[TEXT_SIZE];
     uint64_t rss;
 
-    *unused = metrics_get(&h->run->final, METRIC_PEAK_UPPER, &rss) && rss &&
-              !covered_since(h->run) && (double)rss < (double)h->peak.bytes * UNUSED_PART;
-    return *unused ? arena_printf(f->answer->arena, "; but no more than %s were ever resident",
-                                  text_size(size, rss))
-                   : "";
+    *unused = false;
+    if (!metrics_get(&h->run->final, METRIC_PEAK_UPPER, &rss) || !rss || covered_since(h->run))
+        return "";
+    *unused = (double)rss < (double)h->peak.bytes * UNUSED_PART;
+    return (double)rss < (double)h->peak.bytes * UNUSED_SAID
+             ? arena_printf(f->answer->arena, "; but no more than %s were ever resident",
+                            text_size(size, rss))
+             : "";
 }
 
 /* A line of Python that imports, as far as its text is known. */
