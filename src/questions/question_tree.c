@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/intmap.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "questions/heap_cells.h"
 #include "questions/question.h"
 
@@ -52,6 +53,8 @@ static uint64_t key_of(uint32_t parent, const struct table_frame *f)
     uint64_t key = hash_mix(hash_mix(parent + 1ull, (uintptr_t)f->module),
                             f->flags & TABLE_FRAME_ELIDED);
 
+    if (f->flags & TABLE_FRAME_PYTHON) /* each file has a "<module>" */
+        key = hash_mix(key, (uintptr_t)f->file);
     return f->function ? hash_mix(key, (uintptr_t)f->function) : hash_mix(key, f->address * 2 + 1);
 }
 
@@ -141,15 +144,24 @@ static uint32_t next_of(const struct tree *t, uint32_t i)
     return i ? t->nodes[i].sibling : 0;
 }
 
+/* "<module> (pandas/__init__.py)": what such a name says alone is nothing. */
+static const char *name_of(struct arena *a, struct table_frame f)
+{
+    const char *name;
+
+    f.line = 0; /* it is that of one of the calls */
+    f.flags &= ~(unsigned int)TABLE_FRAME_INLINED;
+    name = table_frame_text(a, &f);
+    if (!(f.flags & TABLE_FRAME_PYTHON) || !f.file || !f.function || f.function[0] != '<')
+        return name;
+    return arena_printf(a, "%s (%s)", name, text_source(f.file));
+}
+
 static void fill(struct answer *a, struct table_cell *c, const struct tree *t, const struct node *n,
                  bool inverted)
 {
-    struct table_frame name = n->frame;
-
-    name.line = 0; /* it is that of one of the calls */
-    name.flags &= ~(unsigned int)TABLE_FRAME_INLINED;
     cell_number(&c[DEPTH], n->depth - 1);
-    cell_text(&c[FUNCTION], table_frame_text(a->arena, &name));
+    cell_text(&c[FUNCTION], name_of(a->arena, n->frame));
     heap_cell_bytes(&c[BYTES], &n->sum);
     heap_cell_percent(&c[PERCENT], (double)n->sum.bytes, (double)t->nodes[0].sum.bytes);
     if (!inverted) /* there, what ends at a node says nothing */

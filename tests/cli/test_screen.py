@@ -170,3 +170,16 @@ time.sleep(0.2)
     assert at_peak["prog.py:2"] >= 20 << 20
     (workers,) = [bytes for where, bytes in at_peak.items() if where.startswith("(")]
     assert 40 << 20 <= workers < 41 << 20
+
+
+def test_modules_that_one_module_imports_are_told_apart(run, tmp_path):
+    """Each of them is called "<module>"."""
+    for name, size in ("one", 6), ("two", 4):
+        (tmp_path / f"{name}.py").write_text(f"kept = bytearray({size} << 20)\n")
+    (tmp_path / "app.py").write_text("import one\nimport two\n")
+    trace = tmp_path / "t.tide"
+    assert run("record", "-q", "--exact", "-o", trace, "/usr/bin/python3", tmp_path / "app.py").returncode == 0
+    rows = json.loads(run("report", trace, "tree", "-f", "json").stdout)["tables"]["tree"]["rows"]
+    found = {row["function"]: (row["depth"], row["bytes"] >> 20) for row in rows if row["bytes"] >= 4 << 20}
+    assert found.pop("<module> (app.py)")[0] == 0
+    assert found == {"<module> (one.py)": (1, 6), "<module> (two.py)": (1, 4)}
