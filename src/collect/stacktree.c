@@ -10,9 +10,11 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define FIRST_BITS 10
-#define NEAR_PLACES 512u
+#define NODES_AHEAD 16u
+#define NEAR_PLACES 128u
 #define NEAR_PROBES 8u
 
 static uint32_t hash_of(uint32_t parent, uint32_t frame)
@@ -40,18 +42,28 @@ static void insert(struct stacktree *t, uint32_t number, uint32_t hash)
     t->index[i] = (uint64_t)hash << 32 | number;
 }
 
+static void drop_index(uint64_t *index, size_t places)
+{
+    if (index)
+        munmap(index, places * sizeof(*index));
+}
+
+/* Its pages are all asked for soon: a look at one that is not there and the first word that is
+ * written to it would be a fault each. The parents of a million stacks are not in the cache.
+ */
 static void grow(struct stacktree *t)
 {
     uint64_t *old = t->index;
     size_t places = old ? (size_t)1 << t->bits : 0;
 
     t->bits = old ? t->bits + 1 : FIRST_BITS;
-    t->index = memory_zeroed(sizeof(*t->index) << t->bits);
+    t->index = memory_pages(sizeof(*t->index) << t->bits);
     for (size_t i = 0; i < places; i++) {
+        __builtin_prefetch(&t->nodes[(uint32_t)old[(i + NODES_AHEAD) % places]]);
         if (old[i])
             insert(t, (uint32_t)old[i], (uint32_t)(old[i] >> 32));
     }
-    free(old);
+    drop_index(old, places);
 }
 
 static bool is_child(const struct stacktree *t, uint32_t number, uint32_t parent, uint32_t frame)
@@ -115,6 +127,6 @@ uint32_t stacktree_outward(const struct stacktree *t, uint32_t number, uint32_t 
 void stacktree_free(struct stacktree *t)
 {
     free(t->nodes);
-    free(t->index);
+    drop_index(t->index, (size_t)1 << t->bits);
     *t = (struct stacktree){0};
 }
