@@ -36,8 +36,20 @@ uint32_t memo_recall_other(struct memo *m, uintptr_t pc, uintptr_t sp, uintptr_t
     return memo_is_it(m, &m->entries[place], pc, sp, fp, frame) ? strayed(m, before, place) : 0;
 }
 
-/* Which place of a set it is cannot be guessed: so all are looked at, without a branch for each. */
-uint32_t memo_search(struct memo *m, const struct memo_call *c)
+#define VAIN_MOST 512u /* how vain the last searches were: each that was adds one, */
+#define VAIN_LOST 8u   /* and one that was not takes so many away */
+#define VAIN_MANY 448u /* from here on only the first of so many is made: */
+#define VAIN_EACH 8u
+
+/* A search costs a miss of the cache or two for each stack with the same call. Where nearly all are
+ * new, as while a program imports, it is in vain: the walk finds out what is known.
+ */
+bool memo_is_asked(struct memo *m)
+{
+    return m->vain < VAIN_MANY || ++m->unasked % VAIN_EACH == 0;
+}
+
+static uint32_t find(struct memo *m, const struct memo_call *c)
 {
     size_t set = set_of(c->key);
     unsigned int at = 0;
@@ -51,6 +63,34 @@ uint32_t memo_search(struct memo *m, const struct memo_call *c)
             return strayed(m, &m->entries[m->last], place);
     }
     return 0;
+}
+
+uint32_t memo_search(struct memo *m, const struct memo_call *c)
+{
+    uint32_t stack = find(m, c);
+
+    if (stack)
+        m->vain -= m->vain < VAIN_LOST ? m->vain : VAIN_LOST;
+    else
+        m->vain += m->vain < VAIN_MOST;
+    return stack;
+}
+
+/* A stack that was walked as it was not asked for may be there: it came after the last one. */
+static bool is_there(struct memo *m, const struct memo_call *c, uint32_t stack)
+{
+    size_t set = set_of(c->key);
+
+    for (size_t i = set; m->vain >= VAIN_MANY && i < set + MEMO_WAYS; i++) {
+        const struct memo_entry *e = &m->entries[i];
+
+        if (m->keys[i] == c->key && e->stack == stack && e->sp == c->sp &&
+            e->start >= m->whole_from) {
+            strayed(m, &m->entries[m->last], (unsigned int)i);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whatever is written there next overwrites no more than one stack may have. */
@@ -104,7 +144,8 @@ void memo_remember(struct thread *t, const struct memo_call *c, uint32_t stack, 
     struct path_words w = {.base = c->sp, .most = (size_t)MEMO_WORDS_EACH * MEMO_FOUR};
     size_t place, words;
 
-    if (frames > MEMO_FRAMES_EACH || !frames != !c->python || t->stack_high - c->sp > UINT32_MAX)
+    if (frames > MEMO_FRAMES_EACH || !frames != !c->python || t->stack_high - c->sp > UINT32_MAX ||
+        is_there(m, c, stack))
         return;
     make_room(m);
     w.cells = &m->cells[m->top % MEMO_CELLS];

@@ -45,6 +45,9 @@ static inline uint64_t memo_key(const struct memo_call *c, uintptr_t instruction
 uint32_t memo_recall_other(struct memo *m, uintptr_t pc, uintptr_t sp, uintptr_t fp,
                            uintptr_t frame);
 
+/* Is it worth asking for stacks that were not expected? */
+bool memo_is_asked(struct memo *m);
+
 /* The number of its stack, wherever it is; 0: not known. */
 uint32_t memo_search(struct memo *m, const struct memo_call *c);
 

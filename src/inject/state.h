@@ -155,6 +155,7 @@ struct memo {
     uint64_t whole_from; /* cells before this one are overwritten, or may be soon */
     uint8_t turn[MEMO_SETS];
     uint16_t last, expected; /* entries: the one that was recalled last, and the next */
+    uint32_t vain, unasked;  /* how vain the last searches were, see memo.c */
     /* Of the two innermost return addresses, the stack pointer and the Python frame: apart from the
      * entries, so that those of a set are looked at at once. 0: empty.
      */

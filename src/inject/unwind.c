@@ -144,7 +144,7 @@ static OUTLINE uint32_t find_or_walk(struct thread *t, uintptr_t pc, uintptr_t s
     struct memo_call call;
     uint32_t stack = memo_recall_other(&t->memo, pc, sp, fp, tstate ? sight_top(tstate) : 0);
 
-    if (!stack && likely(call_of(t, l.at, tstate, &call)))
+    if (!stack && memo_is_asked(&t->memo) && likely(call_of(t, l.at, tstate, &call)))
         stack = memo_search(&t->memo, &call);
     return likely(stack) ? stack : walk_all(t, &l, true);
 }

@@ -216,3 +216,36 @@ def test_the_trace_opens_in_scalene(record, run, program, tmp_path, build):
                           text=True, timeout=300, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Memory usage" in done.stdout
+
+
+ROADS = """\
+    def leaf():
+        return bytearray(4096)
+
+    def left(bits, depth):
+        return (right if bits & 1 else left)(bits >> 1, depth - 1) if depth else leaf()
+
+    def right(bits, depth):
+        return (right if bits & 1 else left)(bits >> 1, depth - 1) if depth else leaf()
+
+    kept = [left(number, 12) for number in range(3000)]
+    for _ in range(5):
+        kept += [left(number, 12) for number in range(100)]
+"""
+
+
+def test_stacks_that_are_new_for_long_and_some_that_come_again_are_told_apart(record, run, tmp_path):
+    """Whoever remembers stacks may give up looking for what was new thousands of times in a row."""
+    trace = record(PYTHON, write(tmp_path, "roads.py", ROADS))
+    done = run("report", trace, "peak", "-f", "collapsed", timeout=180)
+    assert done.returncode == 0, done.stderr
+    held = {}
+    for line in done.stdout.splitlines():
+        road = re.findall(r"(left|right) \(\S*roads\.py:", line)
+        if "leaf (" in line:
+            number = sum(1 << bit for bit, way in enumerate(road[1:]) if way == "right")
+            assert len(road) == 13
+            held[number] = held.get(number, 0) + int(line.rsplit(" ", 1)[1])
+    each = held[2999]
+    assert each > 4096
+    assert held == {number: each * (6 if number < 100 else 1) for number in range(3000)}
