@@ -188,13 +188,30 @@ static const char *ideas_note(struct asked *q, const struct state *s)
         s->accesses.why ? arena_printf(q->answer->arena, "%s.", s->accesses.why) : ".");
 }
 
+/* One module, or one line, has all that there is of a kind: to say so again is no other idea. */
+static bool is_of_all(const struct what_if_plan *p, const struct what_if_idea *idea)
+{
+    for (size_t i = 0; (idea->module || idea->line) && i < p->count; i++) {
+        const struct what_if_idea *all = &p->ideas[i];
+
+        if (!all->module && !all->line && all->how == idea->how && all->kind == idea->kind &&
+            all->fall == idea->fall && all->at_peak == idea->at_peak)
+            return true;
+    }
+    return false;
+}
+
 static void put_ideas(struct asked *q, const struct state *s)
 {
     struct table *table = answer_add(q->answer, "ideas", TABLE_ROWS, columns, COUNT(columns));
-    uint64_t most = q->options->rows ? q->options->rows : ROWS;
+    uint64_t most = q->options->rows ? q->options->rows : ROWS, shown = 0;
 
-    for (size_t i = 0; i < s->plan.count && i < most && s->plan.ideas[i].fall; i++)
+    for (size_t i = 0; i < s->plan.count && shown < most && s->plan.ideas[i].fall; i++) {
+        if (is_of_all(&s->plan, &s->plan.ideas[i]))
+            continue;
         put(q, table, &s->plan.ideas[i]);
+        shown++;
+    }
     table->note = ideas_note(q, s);
 }
 

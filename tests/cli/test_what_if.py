@@ -177,3 +177,10 @@ def test_two_peaks_of_one_height_need_two_ideas(asked):
     assert not falls(tables) and len(tables["together"]) == 2
     assert tables["facts"]["tensors_peak"] == 8000
     assert tables["together"][-1]["peak_then"] <= 6000
+
+
+def test_what_is_all_of_a_kind_is_one_idea(asked):
+    """All activations are of one module: what the kind gives is not said again of it."""
+    step = "x=other/randn/1000@11 h=forward/addmm/80000@12 q=forward/relu/8 p=forward/mul/7000 -p g=backward/mm/400 -q -h -g -x "
+    rows = asked("w=build/empty/400 " + 4 * step)["ideas"]
+    assert [(r["fall"], r["module"], r["line"]) for r in rows if r["idea"] == AWAY] == [(6608, None, None)]
