@@ -73,12 +73,12 @@ static pickle_value context_of(const struct torch_taking *t, pickle_value block,
     return v || !history.count ? v : pickle_get(t->p, history.of[0], key);
 }
 
-static uint64_t requested(const struct torch_taking *t, pickle_value block)
+static uint64_t requested(struct torch_taking *t, pickle_value block)
 {
     pickle_value v = context_of(t, block, "requested_size");
 
     v = v ? v : context_of(t, block, "real_size");
-    return pickle_number(t->p, v ? v : pickle_get(t->p, block, "size"), 0);
+    return torch_bytes(t, v ? v : pickle_get(t->p, block, "size"));
 }
 
 /* The blocks of a segment without an address (of old versions) follow each other. */
@@ -88,7 +88,7 @@ static void add_blocks(struct torch_taking *t, pickle_value segment, uint32_t th
     struct pickle_items blocks = pickle_items(t->p, pickle_get(t->p, segment, "blocks"));
 
     for (uint32_t i = 0; i < blocks.count; i++) {
-        uint64_t size = pickle_number(t->p, pickle_get(t->p, blocks.of[i], "size"), 0), alive = 0;
+        uint64_t size = torch_bytes(t, pickle_get(t->p, blocks.of[i], "size")), alive = 0;
         struct intake_event e = {.kind = INTAKE_ALLOC, .thread = thread};
 
         address = pickle_number(t->p, pickle_get(t->p, blocks.of[i], "address"), address);
@@ -114,10 +114,10 @@ static void add_pool(struct torch_taking *t, pickle_value segment, uint32_t thre
     struct pickle_items blocks = pickle_items(t->p, pickle_get(t->p, segment, "blocks"));
     struct trace_pool pool = {.thread = thread,
                               .address = number(t, segment, "address"),
-                              .bytes = number(t, segment, "total_size")};
+                              .bytes = torch_bytes(t, pickle_get(t->p, segment, "total_size"))};
 
     for (uint32_t i = 0; i < blocks.count; i++) {
-        uint64_t size = number(t, blocks.of[i], "size");
+        uint64_t size = torch_bytes(t, pickle_get(t->p, blocks.of[i], "size"));
 
         if (is_active(t, blocks.of[i])) {
             pool.blocks++;
@@ -136,7 +136,7 @@ static void add_segment(struct torch_taking *t, pickle_value segment)
     struct intake_event e = {
         .kind = INTAKE_SEGMENT,
         .key = pickle_number(t->p, pickle_get(t->p, segment, "address"), 0),
-        .bytes = pickle_number(t->p, pickle_get(t->p, segment, "total_size"), 0),
+        .bytes = torch_bytes(t, pickle_get(t->p, segment, "total_size")),
         .thread = torch_thread(t, pickle_number(t->p, pickle_get(t->p, segment, "stream"), 0)),
     };
     pickle_value grows = pickle_get(t->p, segment, "is_expandable");
@@ -259,6 +259,12 @@ static int read_snapshot(const struct import_file *f, struct intake *in, struct 
             err,
             "'%s' is a pickle, but no memory snapshot: those of torch.cuda.memory._dump_snapshot have 'segments' and 'device_traces'",
             f->path);
+    if (!result && t.absurd) {
+        err_set(err,
+                "'%s' has sizes that no memory has, negative ones or above 128 PiB: it is damaged",
+                f->path);
+        result = -1;
+    }
     settle(in);
     in->since_1970 = t.timed;
     if (!t.timed)

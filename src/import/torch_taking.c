@@ -7,7 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BYTES_MOST ((uint64_t)1 << 57)
 #define HISTORY ((uint64_t)1 << 40) /* the order of events that are not from before it */
+
+uint64_t torch_bytes(struct torch_taking *t, pickle_value size)
+{
+    uint64_t bytes = pickle_number(t->p, size, 0);
+
+    t->absurd |= bytes > BYTES_MOST;
+    return bytes > BYTES_MOST ? 0 : bytes;
+}
 
 /* ---- stacks ---- */
 
@@ -160,13 +169,15 @@ void torch_take_event(struct torch_taking *t, pickle_value event)
 {
     const struct action *action = action_of(t, event);
     struct intake_event e = {0};
+    pickle_value size;
 
     if (!action)
         return;
     e.kind = action->kind;
     e.info = action->part;
     e.time_ns = time_of(t, event);
-    e.bytes = pickle_number(t->p, pickle_get(t->p, event, "size"), 0);
+    size = pickle_get(t->p, event, "size");
+    e.bytes = is_oom(t, event) ? pickle_number(t->p, size, 0) : torch_bytes(t, size);
     e.key = pickle_number(t->p, pickle_get(t->p, event, "addr"), 0);
     e.thread = torch_thread(t, pickle_number(t->p, pickle_get(t->p, event, "stream"), 0));
     if (e.kind == INTAKE_MARK)

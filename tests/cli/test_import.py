@@ -202,6 +202,16 @@ def test_a_pickle_that_is_none_of_these_is_one_sentence(run, pickled, tmp_path):
     refused(run, tmp_path, "cannot read")
 
 
+@pytest.mark.parametrize("size", [-1, 2 ** 60])
+def test_sizes_that_no_memory_has_are_refused(run, pickled, size):
+    base = 0x7f0000000000
+    history = [event("segment_alloc", base, MIB, 1), event("alloc", base, 512, 2)]
+    for segments, events in (([segment(base, size, [block(base, 512, 512)])], history),
+                             ([segment(base, MIB, [block(base, size, size)])], history),
+                             ([], [history[0], event("alloc", base, size, 2)])):
+        refused(run, pickled({"segments": segments, "device_traces": [events]}), "sizes that no memory has")
+
+
 def test_a_pickle_cannot_take_more_than_its_size_allows(run, tmp_path):
     path = tmp_path / "bomb.pickle"
     path.write_bytes(b"\x80\x02" + b"]" * 8_000_000 + b".")
