@@ -134,9 +134,11 @@ const char *heap_basis(const struct heap *h, const struct heap_amount *a)
 
 const char *heap_basis_brief(const struct heap *h, const struct heap_amount *a)
 {
-    if (!h->sampled || !covered_whole(h->run))
-        return heap_basis(h, a);
-    return heap_lacking(h, with_looks(h, basis_of_both(h, a, "partly sampled")));
+    const char *how = covered_whole(h->run) ? "partly sampled" : "sampled";
+
+    if (!h->sampled || !(a->variance > 0))
+        return heap_lacking(h, with_looks(h, "exact"));
+    return heap_lacking(h, arena_printf(h->arena, "%s, ±%.1f %%", how, heap_error(a)));
 }
 
 static const char *peak_basis_of(const struct heap *h)

@@ -31,8 +31,7 @@ void heap_cell_stack(struct table_cell *c, const struct heap *h, const struct he
 const char *heap_lacking(const struct heap *h, const char *basis);
 /* "exact", "sampled, ±3.1 %" or, where no sample was among it, less than what. */
 const char *heap_basis(const struct heap *h, const struct heap_amount *a);
-/* The same beside a sentence that says from which size on blocks are exact: "partly sampled, ±3.1
- * %". */
+/* The same of a part, briefly: its error is that of its own column. */
 const char *heap_basis_brief(const struct heap *h, const struct heap_amount *a);
 /* The same for the peak. The largest of many estimates is too large where they are poor. */
 const char *heap_peak_basis(const struct heap *h);
