@@ -349,6 +349,44 @@ test('the parts of the resident memory add up at every sample', async () => {
     await close();
 });
 
+test('the way back leads to where one was before a finding or a row was opened', async () => {
+    const { tab, close } = await open(pageOf(), { hash: '#view=table&t=4-12' });
+    const shown = () => tab.evaluate(() => [tidemark.state.from, tidemark.state.to]);
+    const before = await shown();
+    await tab.locator('#view-table .tbody > div').first().click();
+    await settled(tab);
+    assert.notEqual(await tab.evaluate(() => tidemark.state.view), 'table');
+    await tab.goBack();
+    await tab.waitForFunction(() => globalThis.tidemark?.state.view === 'table');
+    assert.deepEqual(await shown(), before);
+    await close();
+});
+
+test('what is born all the while grows, however many moments there are beside', async () => {
+    const run = recording({ blocks: 0, stacks: 1, parts: 4, heap: true });
+    const n = 200; // every tenth cell has births: the others are of regions
+    const births = Array.from({ length: n / 10 }, (_, i) => 10 * i);
+    const meta = {
+        ...run.meta,
+        duration: n * 1e5,
+        verdicts: [],
+        grid: {
+            t: Array(n).fill(1e5),
+            heap: Array.from({ length: n }, (_, i) => 100 * (1 + Math.floor(i / 10))),
+            quiet: Array.from({ length: n }, (_, i) => i),
+            peak: n - 1,
+        },
+    };
+    run.sections.META = Buffer.from(JSON.stringify(meta));
+    run.sections.LEAF = columns(deltas([run.leaves[0].node]), [0], [1], [births.length], [100], [0]);
+    run.sections.HEAP = columns(deltas(births), births.map(() => 0), births.map(() => 1), []);
+    for (const name of ['CPUS', 'WAIT', 'COPY', 'MAPS'])
+        run.sections[name] = columns([], [], [], []);
+    const { tab, close } = await open(write([run]), { hash: '#view=leaks' });
+    assert.match(await text(tab, '#view-leaks .lk:not(.th) .v'), /grows to the end/);
+    await close();
+});
+
 test('mappings that end between two quiet moments are told where they were', async () => {
     const run = recording({ blocks: 0, stacks: 3, parts: 4, heap: true });
     const at = (name, value) => ({ of: 'run', id: 0, name, unit: 'bytes', t: [1.9e6], v: [value] });

@@ -428,8 +428,15 @@ export class App {
         this.render();
     }
 
+    /** What leads elsewhere is undone by the browser's way back. */
+    remember() {
+        this.writeAddress();
+        history.pushState(null, '', location.href);
+    }
+
     /** Opens what proves a finding. */
     openFinding(finding) {
+        this.remember();
         const { view, measure, from, to, file, line, function: name } = finding;
         const change = { q: '', zoom: 0, only: '', label: '' };
         if (this.names.includes(view)) change.view = view;
@@ -444,8 +451,12 @@ export class App {
 
     /** Where more is to be seen of a row of a table. */
     openRow(row) {
+        if (row.file && !row.only && this.model.source.has(row.file)) {
+            this.openSource(row.file, row.line);
+            return;
+        }
+        this.remember();
         if (row.only) this.set({ only: row.only });
-        else if (row.file && this.model.source.has(row.file)) this.openSource(row.file, row.line);
         else
             this.set({
                 view: 'flame',
@@ -454,6 +465,7 @@ export class App {
             });
     }
     openSource(file, line) {
+        this.remember();
         this.set({ view: 'source', file, line: line ?? 0 });
     }
 }

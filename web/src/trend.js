@@ -1,6 +1,7 @@
 // trend - whether what a line holds grows, judged at the quiet moments of a window.
 
 const SAMPLES = 40;
+const STRETCHES = 20;
 
 /**
  * The median of the slopes between all pairs of moments, and how steadily it rises (Kendall's tau).
@@ -26,12 +27,29 @@ export function slopeOf(series, edges, quiet, from, to) {
     };
 }
 
+/**
+ * In which part of equal stretches of a window something was born; of cells there are more where regions are,
+ * or steps.
+ */
+function spreadOf(births, model, from, to) {
+    const [start, end] = [model.timeOf(from), model.timeOf(to)];
+    const moments = model.quiet.filter((edge) => edge > from && edge <= to).length;
+    const parts = Math.max(1, Math.min(STRETCHES, moments));
+    const found = new Set();
+    for (let cell = from + 1; cell <= to; cell++)
+        if (births[cell] > 0) {
+            const part = ((model.timeOf(cell) - start) / (end - start || 1)) * parts;
+            found.add(Math.min(parts - 1, Math.floor(part)));
+        }
+    return found.size / parts;
+}
+
 /** births: bytes that were kept, by cell of birth. */
 export function judge(series, births, model, from, to) {
     const { slope, tau } = slopeOf(series, model.edges, model.quiet, from, to);
     const span = model.timeOf(to) - model.timeOf(from);
     const kept = births.reduce((a, b) => a + b, 0);
-    const spread = births.filter((b) => b > 0).length / Math.max(1, to - from);
+    const spread = spreadOf(births, model, from, to);
     let verdict = 'steady';
     if (tau > 0.6 && spread > 0.3) verdict = 'growing';
     else if (spread < 0.08) verdict = 'grew once';
