@@ -8,7 +8,6 @@
 #include "model/heap_replay.h"
 #include "model/process_lens.h"
 #include "model/space_lens.h"
-#include "model/taken_back.h"
 
 /* ---- the takers of the first pass, in the order in which they take a record ---- */
 
@@ -192,6 +191,12 @@ static const struct taker takers[] = {
 
 /* ---- what is to be read ---- */
 
+static void forget_never(struct recorded *r)
+{
+    taken_back_forget(&r->never);
+    r->never_until_ns = 0;
+}
+
 static void forget(struct recorded *r)
 {
     heap_free(&r->heap);
@@ -201,6 +206,7 @@ static void forget(struct recorded *r)
     sources_free(&r->sources);
     moments_free(&r->moments);
     recorded_bound_free(&r->bound);
+    forget_never(r);
     threads_free(&r->threads);
     frames_free(&r->frames);
     names_free(&r->names);
@@ -254,27 +260,44 @@ static bool takes_part(const struct recorded *r, const struct taker *t, unsigned
     return t->reads ? t->reads & reads : !r->defined;
 }
 
-/* `blocks`: somebody looks into batches. */
-static void read_all(struct recorded *r, bool blocks, recorded_take *take, void *context)
+static void read_all(struct recorded *r, struct taken_back *records)
 {
-    struct taken_back records = {.take = take, .context = context};
     struct trace_event ev;
 
-    while (trace_next(r->trace, &ev)) {
-        if (!process_show(r->selection.process, &ev) || !space_show(r->selection.space, &ev))
-            continue;
-        if (blocks)
-            taken_back_record(&records, &ev);
-        else
+    while (trace_next(r->trace, &ev))
+        if (process_show(r->selection.process, &ev) && space_show(r->selection.space, &ev))
+            taken_back_record(records, &ev, trace_place(r->trace));
+    taken_back_end(records);
+}
+
+/* Nobody looks into batches. */
+static void read_rest(struct recorded *r, recorded_take *take, void *context)
+{
+    struct trace_event ev;
+
+    while (trace_next(r->trace, &ev))
+        if (process_show(r->selection.process, &ev) && space_show(r->selection.space, &ev))
             take(context, &ev);
-    }
-    taken_back_end(&records);
 }
 
 void recorded_pass(struct recorded *r, uint64_t until_ns, recorded_take *take, void *context)
 {
+    bool known = until_ns <= r->never_until_ns && !r->never.more;
+    struct taken_back records = {
+        .take = take, .context = context, .known = known ? &r->never : NULL};
+
     trace_rewind(r->trace, 0, until_ns);
-    read_all(r, true, take, context);
+    read_all(r, &records);
+}
+
+/* What is found of frees that were taken back is known to those who come after. */
+static void read_noting(struct recorded *r, uint64_t until_ns, recorded_take *take, void *context)
+{
+    struct taken_back records = {.take = take, .context = context, .notes = &r->never};
+
+    forget_never(r);
+    r->never_until_ns = until_ns;
+    read_all(r, &records);
 }
 
 struct first_pass {
@@ -301,6 +324,7 @@ static void read_once(struct recorded *r, unsigned int reads)
     const unsigned int of_blocks = RECORDED_HEAP | RECORDED_BOUND | RECORDED_PEAK |
                                    RECORDED_MOMENTS;
     struct first_pass pass = {.recorded = r};
+    uint64_t until_ns;
 
     pass.until_ns = reads & RECORDED_RUN_WHOLE ? UINT64_MAX : heap_until(&r->selection);
     for (const struct taker *t = takers; t < takers + TAKERS; t++) {
@@ -311,9 +335,13 @@ static void read_once(struct recorded *r, unsigned int reads)
         if (t->take)
             pass.active[pass.count++] = t;
     }
-    trace_rewind(r->trace, 0, reads & RECORDED_BOUND ? UINT64_MAX : pass.until_ns);
+    until_ns = reads & RECORDED_BOUND ? UINT64_MAX : pass.until_ns;
+    trace_rewind(r->trace, 0, until_ns);
     trace_judge(r->trace, pass.until_ns);
-    read_all(r, r->first_count || reads & of_blocks, take_first, &pass);
+    if (r->first_count || reads & of_blocks)
+        read_noting(r, until_ns, take_first, &pass);
+    else
+        read_rest(r, take_first, &pass);
     for (const struct taker *t = takers; t < takers + TAKERS; t++)
         if (t->end && takes_part(r, t, reads))
             t->end(r);

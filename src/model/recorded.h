@@ -19,6 +19,7 @@
 #include "model/moments.h"
 #include "model/region_read.h"
 #include "model/sources.h"
+#include "model/taken_back.h"
 
 enum recorded_reads {                          /* names and threads are always read */
                       RECORDED_RUN = 1,        /* run, up to the end of the stretch */
@@ -73,6 +74,8 @@ struct recorded {
     struct moments moments;
     struct recorded_bound bound;
     struct recorded_peak peak;
+    struct taken_back_found never; /* by the first pass that looked into batches, */
+    uint64_t never_until_ns;       /* of all that is no later; 0: not known */
     struct {
         run_tick *tick;
         void *context;

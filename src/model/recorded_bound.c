@@ -39,6 +39,7 @@ void recorded_bound_take(struct recorded *r, const struct trace_event *ev)
         return;
     if (ev->kind == TRACE_BATCH && is_exact(r)) {
         trace_narrow(r->trace, b->rest_ns);
+        r->never_until_ns = b->rest_ns;
         recorded_bound_free(b);
         return;
     }

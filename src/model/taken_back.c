@@ -12,6 +12,7 @@
 #define HELD_BYTES_MOST ((size_t)64 << 20)
 #define PORTION 256
 #define LOOKS 64 /* at events, for each that is read */
+#define FOUND_MOST ((size_t)1 << 18)
 #define GONE 255 /* the op of a free that never was, and of what takes it back */
 
 struct held_run {
@@ -25,6 +26,7 @@ struct held_record {
     struct batch_item *items; /* NULL: not decoded */
     struct held_run *runs;
     size_t count, run_count, gone, bytes;
+    uint64_t place;
     unsigned char tail[];
 };
 
@@ -32,7 +34,7 @@ struct held_record {
 
 static bool open_batch(struct batch_reader *r, const struct held_record *b)
 {
-    return batch_open(r, b->tail, b->ev.tail_bytes, b->ev.time_ns, b->ev.batch.span_ns) == 0;
+    return batch_open(r, b->ev.tail, b->ev.tail_bytes, b->ev.time_ns, b->ev.batch.span_ns) == 0;
 }
 
 /* Not what is malformed: that is for those to say who read it. */
@@ -152,12 +154,55 @@ static bool encode(struct taken_back *t, struct held_record *b)
     return true;
 }
 
+/* For who reads it again. Of too many nothing is said. */
+static void note(struct taken_back_found *f, const struct held_record *b)
+{
+    f->more = f->more || f->count + b->gone > FOUND_MOST;
+    for (size_t i = 0; i < b->count && !f->more; i++)
+        if (b->items[i].op == GONE) {
+            memory_fit(f->list, f->room, f->count + 1);
+            f->list[f->count++] = (struct taken_back_event){b->place, (uint32_t)i};
+        }
+}
+
 static void hand_on(struct taken_back *t, struct held_record *b)
 {
+    if (b->gone && t->notes)
+        note(t->notes, b);
     if (b->gone && is_usual(b))
         encode(t, b);
     if (b->gone < b->count || !b->gone)
         t->take(t->context, &b->ev);
+}
+
+/* ---- what is known already ---- */
+
+static void hand_on_without(struct taken_back *t, const struct trace_event *ev, uint64_t place)
+{
+    const struct taken_back_found *f = t->known;
+    struct held_record b = {.ev = *ev};
+
+    decode(t, &b);
+    for (; t->next < f->count && f->list[t->next].place == place; t->next++)
+        if (f->list[t->next].at < b.count) {
+            b.items[f->list[t->next].at].op = GONE;
+            b.gone++;
+        }
+    hand_on(t, &b);
+    free(b.items);
+    free(b.runs);
+}
+
+static void take_known(struct taken_back *t, const struct trace_event *ev, uint64_t place)
+{
+    const struct taken_back_found *f = t->known;
+
+    while (t->next < f->count && f->list[t->next].place < place)
+        t->next++;
+    if (t->next < f->count && f->list[t->next].place == place)
+        hand_on_without(t, ev, place);
+    else
+        t->take(t->context, ev);
 }
 
 /* ---- what is held ---- */
@@ -179,11 +224,11 @@ static void release(struct taken_back *t)
     free(b);
 }
 
-static void hold(struct taken_back *t, const struct trace_event *ev)
+static void hold(struct taken_back *t, const struct trace_event *ev, uint64_t place)
 {
     struct held_record *b = memory_resize(NULL, sizeof(*b) + ev->tail_bytes);
 
-    *b = (struct held_record){.before = t->last, .ev = *ev, .bytes = sizeof(*b) + ev->tail_bytes};
+    *b = (struct held_record){.before = t->last, .ev = *ev, .bytes = sizeof(*b) + ev->tail_bytes, .place = place};
     if (ev->tail_bytes)
         memcpy(b->tail, ev->tail, ev->tail_bytes);
     b->ev.tail = b->tail;
@@ -200,10 +245,12 @@ static void hold(struct taken_back *t, const struct trace_event *ev)
         release(t);
 }
 
-void taken_back_record(struct taken_back *t, const struct trace_event *ev)
+void taken_back_record(struct taken_back *t, const struct trace_event *ev, uint64_t place)
 {
-    if (ev->kind == TRACE_BATCH || t->first)
-        hold(t, ev);
+    if (t->known && ev->kind == TRACE_BATCH)
+        take_known(t, ev, place);
+    else if ((ev->kind == TRACE_BATCH && !t->known) || t->first)
+        hold(t, ev, place);
     else
         t->take(t->context, ev);
 }
@@ -216,4 +263,10 @@ void taken_back_end(struct taken_back *t)
     free(t->encoded);
     t->batch = NULL;
     t->encoded = NULL;
+}
+
+void taken_back_forget(struct taken_back_found *f)
+{
+    free(f->list);
+    *f = (struct taken_back_found){0};
 }

@@ -181,6 +181,14 @@ void trace_narrow(struct trace *t, uint64_t to_ns)
     t->chunks.to_ns = to_ns;
 }
 
+/* The chunk ends there, and has no more records than bytes. */
+uint64_t trace_place(const struct trace *t)
+{
+    _Static_assert(TRACE_CHUNK_MOST <= 1u << 22, "a number of a record fits beside its chunk");
+
+    return (uint64_t)t->chunks.at << 22 | t->seen;
+}
+
 uint64_t trace_passes(const struct trace *t)
 {
     return t->passes;

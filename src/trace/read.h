@@ -113,6 +113,9 @@ uint64_t trace_passes(const struct trace *t);
 /* 1: *ev is the next record; 0: the end. Kinds unknown to this version are stepped over. */
 int trace_next(struct trace *t, struct trace_event *ev);
 
+/* Where the record is that trace_next has given: after all before it, and the same in each pass. */
+uint64_t trace_place(const struct trace *t);
+
 /* Take the next (metric, value) from a tail of pairs; false at its end. */
 bool trace_next_pair(struct trace_event *ev, struct trace_pair *pair);
 
