@@ -173,7 +173,7 @@ void heap_narrow(struct heap *h, const struct selection *o)
 }
 
 void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
-                struct creators *creators, bool lived)
+                struct creators *creators)
 {
     h->arena = arena;
     heap_narrow(h, o);
@@ -181,10 +181,19 @@ void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
     h->pass->from_ns = o->from_ns;
     h->pass->to_ns = o->to_ns ? o->to_ns : UINT64_MAX;
     h->pass->creators = creators;
-    h->pass->lived = lived;
     h->pass->live.most = ALLOWED_THINGS(h->frames->names->file_bytes);
     h->grid = arena_alloc(arena, sizeof(*h->grid));
     heap_grid_init(h->grid, memory_zeroed(HEAP_GRID_STEPS * sizeof(struct heap_step)));
+}
+
+void heap_want_seen(struct heap *h)
+{
+    h->pass->timed = true;
+}
+
+void heap_want_lives(struct heap *h)
+{
+    h->pass->lived = true;
 }
 
 /* What is after a stretch that ends is not counted, and so has none. */
@@ -334,6 +343,8 @@ void heap_free(struct heap *h)
     free(s->stack_places);
     free(s->spread_places);
     free(s->spreads);
+    free(s->python);
+    free(s->seen);
     free(s->sampled);
     free(h->thread_sums);
     free(h->stacks);

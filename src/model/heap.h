@@ -56,8 +56,9 @@ struct heap_process {
     struct heap_state *state;
 };
 
-/* Over all processes. There may be a million: what only samples and mappings have is beside them
- * (spreads in heap_pass.h), and heap_stack_sum puts it together.
+/* Over all processes. There may be millions: what only samples and mappings have is beside them
+ * (spreads in heap_pass.h), and heap_stack_sum puts it together; what few ask for is added up when
+ * they do (heap_stack_python, heap_each_life).
  */
 struct heap_stack {
     uint32_t number;    /* 0: blocks whose stack is not known */
@@ -66,26 +67,38 @@ struct heap_stack {
     uint32_t mark;      /* heap_fold's own */
     uint64_t held;      /* the same; then step_growth's */
     struct {
-        struct heap_count allocated, freed, temporary, live;
+        struct heap_count allocated, temporary, live;
     } sums;
-    struct heap_count python;   /* the part of `allocated` by Python's own allocators */
-    struct heap_count at;       /* at the moment that heap_at was asked for */
-    uint64_t least, most;       /* sizes of blocks; most 0: none was allocated */
-    uint64_t first_ns, last_ns; /* allocations */
+    struct heap_count at; /* at the moment that heap_at was asked for */
 };
 
 struct heap_stack_spread { /* of a heap_stack */
-    struct heap_spread allocated, freed, temporary, live, python, at;
+    struct heap_spread allocated, temporary, live, at;
     uint64_t at_mapped, at_shared; /* bytes of `at` that are no heap, but of these kinds */
 };
 
+/* Of what was allocated: known where somebody asks (heap_want_seen), or something was sampled. */
+struct heap_seen {
+    bool any;
+    uint64_t least, most; /* sizes of blocks */
+    uint64_t first_ns, last_ns;
+};
+
 struct heap_stack_sum { /* of one or more stacks: see heap_stack and its spread */
-    struct heap_sums sums;
-    struct heap_amount python, at, unreached;
+    struct {
+        struct heap_amount allocated, temporary, live;
+    } sums;
+    struct heap_amount at, unreached;
     uint64_t at_mapped, at_shared;
-    uint64_t least, most, first_ns, last_ns;
     uint64_t held;
+    struct heap_seen seen;
     uint32_t processes; /* the most of any of them */
+};
+
+/* What became of blocks. */
+struct heap_life {
+    struct heap_amount freed;
+    uint64_t lived[HEAP_LIVED_CLASSES]; /* milliblocks of these, by how long they had lived */
 };
 
 struct heap_size { /* blocks of one class of sizes, over all processes */
@@ -140,13 +153,15 @@ struct heap {
 /* A heap is read by taking all records of a trace in their order, up to heap_until, after `frames`
  * and `threads` took them; it refers to the three and lives in the arena. heap_end knows all but
  * the moments that take the events again (heap_want), and, until heap_join, which process is which
- * of the run. `creators` takes who started the threads that allocate; NULL: nobody. `lived`: how
- * long the blocks of each site lived is asked for.
+ * of the run. `creators` takes who started the threads that allocate; NULL: nobody.
  */
 void heap_start(struct heap *h, struct arena *arena, const struct selection *o,
-                struct creators *creators, bool lived);
+                struct creators *creators);
 /* Before the first record: what each of them does is told in courses (heap_course.h). */
 void heap_want_courses(struct heap *h);
+/* The same: what is seen of the allocations of each stack; and how long blocks lived. */
+void heap_want_seen(struct heap *h);
+void heap_want_lives(struct heap *h);
 void heap_take(struct heap *h, const struct trace_event *ev);
 void heap_end(struct heap *h);
 void heap_join(struct heap *h, struct run *run);
@@ -187,6 +202,8 @@ struct heap_amount heap_at_asked(struct heap *h, enum heap_moment standard);
 struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s);
 void heap_stack_sum_add(struct heap_stack_sum *to, const struct heap_stack_sum *from);
 struct heap_amount heap_stack_at(const struct heap *h, const struct heap_stack *s);
+/* What Python's own allocators have allocated there; how far samples of it are off is not known. */
+struct heap_count heap_stack_python(const struct heap *h, const struct heap_stack *s);
 /* What nothing pointed to at the last look. */
 struct heap_count heap_stack_unreached(const struct heap *h, const struct heap_stack *s);
 /* To change `at`; then heap_at_forget. */

@@ -205,6 +205,7 @@ static inline void rise(struct level *l, const struct batch_item *e)
 
 struct given { /* what is the same for all events of a run */
     struct heap_info *infos;
+    struct heap_times *times; /* NULL: nobody asks */
     size_t info_count;
     bool placed, far; /* far: infos are not in a near cache */
     bool in;
@@ -218,6 +219,7 @@ static struct given given_of(const struct reading *r)
     const struct heap_state *s = r->process->state;
 
     return (struct given){.infos = s->infos,
+                          .times = s->times,
                           .info_count = s->info_count,
                           .placed = s->places,
                           .far = s->info_count > NEAR && !s->places,
@@ -225,6 +227,15 @@ static struct given given_of(const struct reading *r)
                           .brief = r->heap->options.temporary,
                           .time_ns = r->time_ns,
                           .creators = r->heap->pass->creators};
+}
+
+static void note_birth(const struct given *a, const struct heap_info *i)
+{
+    struct heap_times *t = &a->times[i - a->infos];
+
+    if (!i->allocs)
+        t->first_ns = a->time_ns;
+    t->last_ns = a->time_ns;
 }
 
 static inline void take_alloc(const struct reading *r, const struct given *a, struct level *l,
@@ -238,9 +249,9 @@ static inline void take_alloc(const struct reading *r, const struct given *a, st
         creators_note(a->creators, i->stack, r->creator);
     if (!a->in)
         return;
-    if (!i->allocs++)
-        i->first_ns = a->time_ns;
-    i->last_ns = a->time_ns;
+    if (a->times)
+        note_birth(a, i);
+    i->allocs++;
     if (l->live > l->high)
         rise(l, e);
 }
@@ -366,7 +377,9 @@ static void take_run(void *context, const struct batches_run *run)
 static void make_ready(const struct heap *h, struct heap_state *s)
 {
     if (!s->infos)
-        memory_extend(s->infos, s->info_room, 0, 1);
+        heap_infos_fit(s, 1);
+    if (h->pass->timed || h->samples) /* see heap_seen */
+        heap_times_fit(s);
     if (h->pass->lived)
         heap_lives_fit(s);
 }

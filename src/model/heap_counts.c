@@ -24,7 +24,7 @@ void heap_note_mean(struct heap_pass *s, const struct heap_amount *a, uint64_t b
 
 uint64_t heap_row_least(const struct heap_row *row)
 {
-    return row->stack && row->sum.most ? row->sum.least : HEAP_COUNTS_LEAST;
+    return row->stack && row->sum.seen.any ? row->sum.seen.least : HEAP_COUNTS_LEAST;
 }
 
 /* Was every block of this size and more recorded, at all times? */

@@ -92,6 +92,13 @@ static void add_unreached(struct heap *h, const struct heap_stack *s,
     count_add(&h->unreached[place], more);
 }
 
+static struct heap_seen seen_of(const struct heap *h, const struct heap_stack *s)
+{
+    size_t place = (size_t)(s - h->stacks);
+
+    return place < h->pass->seen_room ? h->pass->seen[place] : (struct heap_seen){0};
+}
+
 struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_stack *s)
 {
     const struct heap_stack_spread *spread = spread_of(h, s);
@@ -99,19 +106,14 @@ struct heap_stack_sum heap_stack_sum(const struct heap *h, const struct heap_sta
 
     return (struct heap_stack_sum){
         .sums = {.allocated = amount_of(&s->sums.allocated, &spread->allocated),
-                 .freed = amount_of(&s->sums.freed, &spread->freed),
                  .temporary = amount_of(&s->sums.temporary, &spread->temporary),
                  .live = amount_of(&s->sums.live, &spread->live)},
-        .python = amount_of(&s->python, &spread->python),
         .at = amount_of(&s->at, &spread->at),
         .unreached = amount_of(&unreached, &exact.at),
         .at_mapped = spread->at_mapped,
         .at_shared = spread->at_shared,
-        .least = s->least,
-        .most = s->most,
-        .first_ns = s->first_ns,
-        .last_ns = s->last_ns,
         .held = s->held,
+        .seen = seen_of(h, s),
         .processes = s->processes,
     };
 }
@@ -148,21 +150,16 @@ struct part {
     unsigned int size_class;
     const struct heap_sums *sums;
     uint64_t peak_bytes;
-    uint64_t least, most, first_ns, last_ns;
+    struct heap_seen seen;
 };
 
-static void widen(struct heap_stack *s, const struct part *p)
+/* How sure a number of sampled blocks is depends on it. */
+static void note_seen(struct heap *h, size_t place, const struct part *p)
 {
-    if (!p->sums->allocated.milliblocks)
+    if (!h->sampled && !h->pass->timed)
         return;
-    if (!s->first_ns || p->first_ns < s->first_ns)
-        s->first_ns = p->first_ns;
-    if (p->last_ns > s->last_ns)
-        s->last_ns = p->last_ns;
-    if (!s->most || p->least < s->least)
-        s->least = p->least;
-    if (p->most > s->most)
-        s->most = p->most;
+    memory_fit_zeroed(h->pass->seen, h->pass->seen_room, place + 1);
+    heap_seen_add(&h->pass->seen[place], &p->seen);
 }
 
 /* What stacks allocated of each class of sizes. Most have but one, and a million of them are not
@@ -223,12 +220,11 @@ static struct heap_stack *fold_part(struct heap *h, struct class_sums *class_sum
         process->peak_stack = p->stack;
     }
     count_add(&s->sums.allocated, &p->sums->allocated);
-    count_add(&s->sums.freed, &p->sums->freed);
     count_add(&s->sums.temporary, &p->sums->temporary);
     count_add(&s->sums.live, &p->sums->live);
     add_sums(&process->sums, p->sums);
     add_sums(&h->sizes[p->size_class].sums, p->sums);
-    widen(s, p);
+    note_seen(h, (size_t)(s - h->stacks), p);
     rank(h, class_sums, (size_t)(s - h->stacks), p);
     return s;
 }
@@ -246,20 +242,20 @@ static void fold_info(struct heap *h, struct class_sums *class_sums, uint32_t pl
         .size_class = heap_size_class(i->bytes),
         .sums = &sums,
         .peak_bytes = heap_info_peak(state, i) * i->bytes,
-        .least = i->bytes,
-        .most = i->bytes,
-        .first_ns = i->first_ns,
-        .last_ns = i->last_ns,
+        .seen = {.any = i->allocs, .least = i->bytes, .most = i->bytes},
     };
-    struct heap_stack *s = fold_part(h, class_sums, &p);
+    struct heap_stack *s;
 
+    if (number < state->times_count) {
+        p.seen.first_ns = state->times[number].first_ns;
+        p.seen.last_ns = state->times[number].last_ns;
+    }
+    s = fold_part(h, class_sums, &p);
     if (number < state->unreached_room) {
         struct heap_amount unreached = blocks(state->unreached[number], i->bytes);
 
         add_unreached(h, s, &unreached);
     }
-    if (i->python)
-        count_add(&s->python, &sums.allocated);
 }
 
 static void fold_sampled(struct heap *h, struct class_sums *class_sums,
@@ -272,20 +268,14 @@ static void fold_sampled(struct heap *h, struct class_sums *class_sums,
         .size_class = e->size_class,
         .sums = &e->sums,
         .peak_bytes = heap_sampled_peak(state, e)->bytes,
-        .least = e->least,
-        .most = e->most,
-        .first_ns = e->first_ns,
-        .last_ns = e->last_ns,
+        .seen = {e->sums.allocated.milliblocks, e->least, e->most, e->first_ns, e->last_ns},
     };
     struct heap_stack *s = fold_part(h, class_sums, &p);
     struct heap_stack_spread *spread = make_spread(h, s);
 
     spread_add(&spread->allocated, &e->sums.allocated);
-    spread_add(&spread->freed, &e->sums.freed);
     spread_add(&spread->temporary, &e->sums.temporary);
     spread_add(&spread->live, &e->sums.live);
-    count_add(&s->python, &e->python);
-    spread_add(&spread->python, &e->python);
     for (int c = 0; c < HEAP_LIVED_CLASSES; c++)
         h->lived[c] += e->lived[c];
 }
@@ -317,24 +307,82 @@ void heap_fold(struct heap *h)
     intmap_free(&class_sums.others);
 }
 
-void heap_each_lived(const struct heap *h, heap_lived *take, void *context)
+/* ---- what few ask for ---- */
+
+static void add_python(const struct heap *h, uint64_t stack, const struct heap_amount *more)
 {
+    uint32_t place = heap_stack_place(h, stack);
+
+    if (place)
+        count_add(&h->pass->python[place - 1], more);
+}
+
+static void find_python(const struct heap *h)
+{
+    h->pass->python_count = h->stack_count;
+    h->pass->python = memory_zeroed((h->stack_count + 1) * sizeof(struct heap_count));
+    for (size_t n = 0; n < h->process_count; n++) {
+        const struct heap_state *s = h->processes[n]->state;
+
+        for (const struct heap_info *i = s->infos + 1; i <= s->infos + s->info_count; i++) {
+            struct heap_amount allocated = blocks(i->allocs, i->bytes);
+
+            if (i->python && is_used(i))
+                add_python(h, i->stack, &allocated);
+        }
+    }
+    for (size_t i = 0; i < h->pass->sampled_count; i++)
+        add_python(h, h->pass->sampled[i].stack, &h->pass->sampled[i].python);
+}
+
+struct heap_count heap_stack_python(const struct heap *h, const struct heap_stack *s)
+{
+    size_t place = (size_t)(s - h->stacks);
+
+    if (!h->pass->python)
+        find_python(h);
+    return place < h->pass->python_count ? h->pass->python[place] : (struct heap_count){0};
+}
+
+void heap_life_add(struct heap_life *to, const struct heap_life *from)
+{
+    heap_add(&to->freed, &from->freed);
+    for (int c = 0; c < HEAP_LIVED_CLASSES; c++)
+        to->lived[c] += from->lived[c];
+}
+
+static struct heap_life life_of_info(const struct heap_state *s, size_t place)
+{
+    const struct heap_info *i = &s->infos[place];
+    struct heap_life life = {.freed = blocks(i->frees, i->bytes)};
+
+    for (int c = 0; place < s->lives_count && c < HEAP_LIVED_CLASSES; c++)
+        life.lived[c] = s->lives[place].of[c] * 1000ull;
+    return life;
+}
+
+void heap_each_life(const struct heap *h, heap_take_life *take, void *context)
+{
+    struct heap_life life;
+
     for (size_t n = 0; n < h->process_count; n++) {
         const struct heap_state *s = h->processes[n]->state;
 
         for (size_t i = 1; i <= s->info_count; i++) {
-            uint64_t lived[HEAP_LIVED_CLASSES];
-
-            if (i >= s->lives_count || !is_used(&s->infos[i]))
+            if (!is_used(&s->infos[i]))
                 continue;
-            for (int c = 0; c < HEAP_LIVED_CLASSES; c++)
-                lived[c] = s->lives[i].of[c] * 1000ull;
-            take(context, s->infos[i].stack, lived);
+            life = life_of_info(s, i);
+            take(context, s->infos[i].stack, &life);
         }
     }
-    for (size_t i = 0; i < h->pass->sampled_count; i++)
-        take(context, h->pass->sampled[i].stack, h->pass->sampled[i].lived);
+    for (size_t i = 0; i < h->pass->sampled_count; i++) {
+        life.freed = h->pass->sampled[i].sums.freed;
+        memcpy(life.lived, h->pass->sampled[i].lived, sizeof(life.lived));
+        take(context, h->pass->sampled[i].stack, &life);
+    }
 }
+
+/* ---- what lived at a moment ---- */
 
 static struct heap_stack *fold_one_at(struct heap *h, uint64_t stack, unsigned int size_class,
                                       const struct heap_amount *amount)

@@ -36,14 +36,32 @@ static bool admit(const struct heap *h, uint64_t more)
     return true;
 }
 
+#define LINE 64 /* bytes: of the cache, and of an info */
+
+void heap_infos_fit(struct heap_state *s, size_t count)
+{
+    size_t before = s->infos ? s->info_count + 1 : 0, was, is;
+
+    _Static_assert(sizeof(struct heap_info) == LINE, "an event changes one line of the cache");
+    if (count > s->info_room) {
+        was = s->infos ? (size_t)((char *)s->infos - (char *)s->info_memory) : 0;
+        s->info_room = memory_room(s->info_room, count, LINE, 128);
+        s->info_memory = memory_resize(s->info_memory, s->info_room * LINE + LINE - 1);
+        is = -(uintptr_t)s->info_memory % LINE;
+        if (is != was)
+            memmove((char *)s->info_memory + is, (char *)s->info_memory + was, before * LINE);
+        s->infos = (struct heap_info *)(void *)((char *)s->info_memory + is);
+    }
+    if (count > before)
+        memset(s->infos + before, 0, (count - before) * LINE);
+}
+
 /* That of number 0 is there as well, and not defined. */
 static bool make_room(struct heap *h, struct heap_state *s, uint64_t number)
 {
-    size_t count = s->infos ? s->info_count + 1 : 0;
-
     if (!number || (number > s->info_count && !admit(h, number - s->info_count)))
         return false;
-    memory_extend(s->infos, s->info_room, count, (size_t)number + 1);
+    heap_infos_fit(s, (size_t)number + 1);
     if (number > s->info_count)
         s->info_count = (size_t)number;
     return true;
@@ -198,6 +216,12 @@ void heap_take_infos(struct heap *h, const struct trace_event *ev)
         p->state->within_count = 0;
 }
 
+void heap_times_fit(struct heap_state *s)
+{
+    memory_extend(s->times, s->times_room, s->times_count, s->info_count + 1);
+    s->times_count = s->info_count + 1;
+}
+
 void heap_lives_fit(struct heap_state *s)
 {
     memory_extend(s->lives, s->lives_room, s->lives_count, s->info_count + 1);
@@ -206,9 +230,10 @@ void heap_lives_fit(struct heap_state *s)
 
 void heap_infos_free(struct heap_state *s)
 {
-    free(s->infos);
+    free(s->info_memory);
     free(s->at);
     free(s->unreached);
+    free(s->times);
     free(s->lives);
     free(s->places);
     free(s->within);

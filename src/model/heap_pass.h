@@ -11,7 +11,8 @@
 #include "trace/mappings.h"
 
 /* Blocks of one size from one stack of one process. There may be millions, and each event changes
- * one: what only some questions ask for is beside them, in heap_state.
+ * one, which is a line of the cache: what only some questions ask for is beside them, in
+ * heap_state.
  */
 struct heap_info {
     uint64_t bytes;
@@ -19,9 +20,12 @@ struct heap_info {
     uint64_t epoch, saved;             /* the live blocks at the peak before `epoch` */
     uint64_t allocs, frees, temporary; /* in the stretch */
     uint32_t stack;
-    bool defined, python;       /* python: by its own allocators */
-    bool native;                /* its stack is known, and no Python is in it */
-    uint64_t first_ns, last_ns; /* allocations */
+    bool defined, python; /* python: by its own allocators */
+    bool native;          /* its stack is known, and no Python is in it */
+};
+
+struct heap_times { /* of the allocations of an info in the stretch */
+    uint64_t first_ns, last_ns;
 };
 
 struct heap_lives { /* of the blocks of an info that were freed in the stretch, by class */
@@ -92,13 +96,15 @@ struct heap_together { /* zeroed: empty */
 };
 
 struct heap_state {          /* of a process */
-    struct heap_info *infos; /* by number, or by `places` of it */
+    struct heap_info *infos; /* by number, or by `places` of it; in info_memory */
     size_t info_count, info_room;
+    void *info_memory;
     /* By place of the info; NULL: not asked for, or not known. */
     uint64_t *at; /* live at the moment that is asked for: heap_state_at */
     uint64_t *unreached;
+    struct heap_times *times;
     struct heap_lives *lives;
-    size_t unreached_room, lives_room, lives_count;
+    size_t unreached_room, times_room, times_count, lives_room, lives_count;
     uint32_t *places; /* by number in the trace: where in `infos`, or HEAP_PLACE_*; NULL: there */
     size_t place_count, places_room;
     struct intmap same; /* of those that have places: by what they are */
@@ -124,7 +130,7 @@ struct heap_pass {
     struct intmap ends;      /* time << 1 | by an exec; may be before the first event */
     size_t process_room;
     struct creators *creators; /* NULL: nobody asks */
-    bool lived;                /* for the lives of infos */
+    bool timed, lived;         /* asks for the times and lives of infos */
     struct heap_live live;
     struct heap_sampled *sampled;
     size_t sampled_count, sampled_room;
@@ -148,6 +154,10 @@ struct heap_pass {
     struct heap_stack_spread *spreads;
     size_t spread_count, spread_room, spread_places_room;
     size_t stack_room, unreached_room;
+    /* By place in heap.stacks: */
+    struct heap_count *python; /* NULL: nobody has asked */
+    struct heap_seen *seen;    /* NULL: all is exact */
+    size_t python_count, seen_room;
     struct heap_together together;
     struct born_known born; /* of contexts, where some blocks alone are asked about */
     struct heap_cut *cuts;  /* moments that the events are read again for */
@@ -202,8 +212,12 @@ uint64_t heap_together_events(const struct heap *h, const struct heap_process *p
 void heap_take_infos(struct heap *h, const struct trace_event *ev);
 void heap_take_context(struct heap *h, const struct trace_event *ev);
 void heap_take_info_context(struct heap *h, const struct trace_event *ev);
+/* So many are there, from 0 on: new ones are zeroed. */
+void heap_infos_fit(struct heap_state *s, size_t count);
 void heap_infos_free(struct heap_state *s);
-void heap_lives_fit(struct heap_state *s); /* lives of all infos that are defined by now */
+/* Times and lives of all infos that are defined by now. */
+void heap_times_fit(struct heap_state *s);
+void heap_lives_fit(struct heap_state *s);
 /* Is a block of that context and process asked about? */
 enum born_answer heap_born(const struct heap *h, uint64_t context, uint64_t process);
 
@@ -229,8 +243,7 @@ static inline void heap_info_soon(const struct heap_state *s, uint64_t number)
 {
     if (s->places || !number || number > s->info_count)
         return;
-    __builtin_prefetch(&s->infos[number], 1);         /* it begins in one line of the cache, */
-    __builtin_prefetch(&s->infos[number].last_ns, 1); /* and ends in another */
+    __builtin_prefetch(&s->infos[number], 1);
 }
 
 /* heap_batch.c and heap_sample.c: one record each. */
@@ -277,9 +290,21 @@ static inline uint32_t heap_stack_place(const struct heap *h, uint64_t stack)
 {
     return stack <= h->frames->stack_count ? h->pass->stack_places[stack] : 0;
 }
-/* How long the blocks of each info and entry lived, which were freed: milliblocks, by class. */
-typedef void heap_lived(void *context, uint64_t stack, const uint64_t lived[HEAP_LIVED_CLASSES]);
-void heap_each_lived(const struct heap *h, heap_lived *take, void *context);
+/* More was seen. */
+static inline void heap_seen_add(struct heap_seen *to, const struct heap_seen *from)
+{
+    if (!from->any)
+        return;
+    to->least = to->any && to->least < from->least ? to->least : from->least;
+    to->first_ns = to->any && to->first_ns < from->first_ns ? to->first_ns : from->first_ns;
+    to->most = from->most > to->most ? from->most : to->most;
+    to->last_ns = from->last_ns > to->last_ns ? from->last_ns : to->last_ns;
+    to->any = true;
+}
+/* What became of the blocks of each info and entry. */
+typedef void heap_take_life(void *context, uint64_t stack, const struct heap_life *l);
+void heap_each_life(const struct heap *h, heap_take_life *take, void *context);
+void heap_life_add(struct heap_life *to, const struct heap_life *from);
 /* The same for `at` alone. */
 struct heap_amount heap_fold_at(struct heap *h);
 

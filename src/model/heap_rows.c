@@ -12,29 +12,15 @@
 void heap_stack_sum_add(struct heap_stack_sum *to, const struct heap_stack_sum *from)
 {
     heap_add(&to->sums.allocated, &from->sums.allocated);
-    heap_add(&to->sums.freed, &from->sums.freed);
     heap_add(&to->sums.temporary, &from->sums.temporary);
     heap_add(&to->sums.live, &from->sums.live);
-    heap_add(&to->python, &from->python);
     heap_add(&to->at, &from->at);
     to->at_mapped += from->at_mapped;
     to->at_shared += from->at_shared;
     heap_add(&to->unreached, &from->unreached);
     to->held += from->held;
-    if (from->most) {
-        to->least = !to->most || from->least < to->least ? from->least : to->least;
-        to->most = from->most > to->most ? from->most : to->most;
-        to->first_ns = !to->first_ns || from->first_ns < to->first_ns ? from->first_ns
-                                                                      : to->first_ns;
-        to->last_ns = from->last_ns > to->last_ns ? from->last_ns : to->last_ns;
-    }
+    heap_seen_add(&to->seen, &from->seen);
     to->processes = from->processes > to->processes ? from->processes : to->processes;
-}
-
-static void add_lived(struct heap_row *to, const uint64_t lived[HEAP_LIVED_CLASSES])
-{
-    for (int i = 0; i < HEAP_LIVED_CLASSES; i++)
-        to->lived[i] += lived[i];
 }
 
 static void add_row(struct heap_row *to, uint64_t stack, const struct heap_stack_sum *sum,
@@ -78,7 +64,8 @@ static void sort_and_limit(struct heap_rows *r, const struct heap *h, uint64_t s
     memory_sort(r->rows, r->count, sizeof(*r->rows), compare);
     for (size_t i = (size_t)most; most < r->count && i < r->count; i++) {
         heap_stack_sum_add(&r->rest.sum, &r->rows[i].sum);
-        add_lived(&r->rest, r->rows[i].lived);
+        if (r->rest.life)
+            heap_life_add(r->rest.life, r->rows[i].life);
         r->rest.stacks += r->rows[i].stacks;
         r->rest.weight += r->rows[i].weight;
         r->left++;
@@ -174,13 +161,13 @@ struct lives {
     uint32_t *of;
 };
 
-static void take_lived(void *context, uint64_t stack, const uint64_t lived[HEAP_LIVED_CLASSES])
+static void take_life(void *context, uint64_t stack, const struct heap_life *life)
 {
     struct lives *l = context;
     uint32_t place = heap_stack_place(l->heap, stack), row = place ? l->of[place - 1] : 0;
 
     if (row)
-        add_lived(&l->rows->rows[row - 1], lived);
+        heap_life_add(l->rows->rows[row - 1].life, life);
 }
 
 void heap_rows_sites_linked(struct heap_rows *r, struct heap *h, heap_weight *weight,
@@ -205,7 +192,10 @@ void heap_rows_sites_lived(struct heap_rows *r, struct heap *h, heap_weight *wei
     struct lives lives = {h, r, of};
 
     find_sites(r, h, weight, of);
-    heap_each_lived(h, take_lived, &lives);
+    for (size_t i = 0; i < r->count; i++)
+        r->rows[i].life = arena_alloc(h->arena, sizeof(*r->rows[i].life));
+    r->rest.life = arena_alloc(h->arena, sizeof(*r->rest.life));
+    heap_each_life(h, take_life, &lives);
     free(of);
     sort_and_limit(r, h, standard);
 }

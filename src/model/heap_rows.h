@@ -12,11 +12,11 @@ struct heap_row {
     struct table_frame site;
     uint64_t stack; /* the one with the most; 0: this is the rest */
     uint64_t stacks;
-    uint32_t first;  /* 1 + the place in heap.stacks of one of its stacks, `next` leads on */
-    int rank;        /* for the caller: the larger come first */
-    uint64_t weight; /* what decides its place; 0: not shown */
-    uint64_t best;   /* weight of `stack` */
-    uint64_t lived[HEAP_LIVED_CLASSES]; /* milliblocks; see heap_rows_sites_lived */
+    uint32_t first;        /* 1 + the place in heap.stacks of one of its stacks, `next` leads on */
+    int rank;              /* for the caller: the larger come first */
+    uint64_t weight;       /* what decides its place; 0: not shown */
+    uint64_t best;         /* weight of `stack` */
+    struct heap_life *life; /* NULL: nobody asks; see heap_rows_sites_lived */
 };
 
 struct heap_rows {
@@ -39,7 +39,7 @@ void heap_rows_sites(struct heap_rows *r, struct heap *h, heap_weight *weight, u
 /* The same, and its stacks are linked as those of heap_rows_ranked: other rows lose theirs. */
 void heap_rows_sites_linked(struct heap_rows *r, struct heap *h, heap_weight *weight,
                             uint64_t standard);
-/* The same, and `lived` of each row is known. */
+/* The same, and the life of each row is known; there are far fewer sites than stacks. */
 void heap_rows_sites_lived(struct heap_rows *r, struct heap *h, heap_weight *weight,
                            uint64_t standard);
 

@@ -175,9 +175,9 @@ static bool may_be_unseen(const struct judged *j)
 
     if (samples == 0)
         return false;
-    if (j->row->sum.last_ns < w->to_ns)
-        part = j->row->sum.last_ns > w->from_ns
-                 ? (double)(j->row->sum.last_ns - w->from_ns) / (double)(w->to_ns - w->from_ns)
+    if (j->row->sum.seen.last_ns < w->to_ns)
+        part = j->row->sum.seen.last_ns > w->from_ns
+                 ? (double)(j->row->sum.seen.last_ns - w->from_ns) / (double)(w->to_ns - w->from_ns)
                  : 0;
     return samples < SEEN_LEAST ||
            exp(-samples_at_last(j, samples) * (1 / sqrt(part) - 1)) > UNSEEN_MOST;

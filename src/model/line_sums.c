@@ -206,8 +206,9 @@ static void add_memory(struct line_sums *s)
         const struct heap_stack *h = &s->heap->stacks[i];
         uint64_t stack = h->number <= s->frames->stack_count ? h->number : 0;
         struct heap_stack_sum sum = heap_stack_sum(s->heap, h);
+        struct heap_count python = heap_stack_python(s->heap, h);
         struct line_sum what = {.allocated = sum.sums.allocated,
-                                .python = sum.python,
+                                .python = {python.bytes, python.milliblocks, 0, 0},
                                 .at_peak = sum.at,
                                 .mapped_at_peak = sum.at_mapped + sum.at_shared,
                                 .alive = sum.sums.live};

@@ -98,8 +98,11 @@ static void end_run(struct recorded *r)
 static void begin_heap(struct recorded *r, unsigned int reads)
 {
     r->heap = (struct heap){.frames = &r->frames, .threads = &r->threads};
-    heap_start(&r->heap, &r->arena, &r->selection, reads & RECORDED_CREATORS ? &r->creators : NULL,
-               reads & RECORDED_LIVED);
+    heap_start(&r->heap, &r->arena, &r->selection, reads & RECORDED_CREATORS ? &r->creators : NULL);
+    if (reads & RECORDED_SEEN)
+        heap_want_seen(&r->heap);
+    if (reads & RECORDED_LIVED)
+        heap_want_lives(&r->heap);
     if (reads & RECORDED_COURSES)
         heap_want_courses(&r->heap);
     heap_replay_start(&r->heap, &r->arena);
@@ -228,7 +231,7 @@ static bool is_same(const struct selection *a, const struct selection *b)
 static unsigned int missing(const struct recorded *r, unsigned int reads)
 {
     const unsigned int runs = RECORDED_RUN | RECORDED_RUN_WHOLE;
-    const unsigned int with_heap = RECORDED_CREATORS | RECORDED_LIVED |
+    const unsigned int with_heap = RECORDED_CREATORS | RECORDED_SEEN | RECORDED_LIVED |
                                    RECORDED_COURSES; /* while it is read */
 
     if (reads & (with_heap | RECORDED_REGIONS | RECORDED_PEAK))

@@ -35,6 +35,7 @@ enum recorded_reads {                          /* names and threads are always r
                       RECORDED_COURSES = 1024, /* heap, with what heap_edges takes of it */
                       RECORDED_BOUND = 2048,   /* of itself, with the heap of a stretch */
                       RECORDED_PEAK = 4096,    /* peak.time_ns, of selection.finer */
+                      RECORDED_SEEN = 8192,    /* heap, with what is seen of each stack */
 };
 
 #define RECORDED_TAKERS 32

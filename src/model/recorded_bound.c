@@ -19,7 +19,7 @@ void recorded_bound_begin(struct recorded *r, unsigned int reads)
     b->heap = (struct heap){.frames = &r->frames, .threads = &b->threads};
     run_start(&b->run, &r->names, trace_header(r->trace));
     b->run.of_space = all.space != SPACE_HOST;
-    heap_start(&b->heap, &r->arena, &all, NULL, false);
+    heap_start(&b->heap, &r->arena, &all, NULL);
     heap_replay_start(&b->heap, &r->arena);
 }
 

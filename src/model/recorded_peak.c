@@ -11,7 +11,7 @@ void recorded_peak_begin(struct recorded *r, unsigned int reads)
     stretch.from_ns = stretch.finer.from_ns;
     stretch.to_ns = stretch.finer.to_ns;
     r->peak.heap = (struct heap){.frames = &r->frames, .threads = &r->threads};
-    heap_start(&r->peak.heap, &r->arena, &stretch, NULL, false);
+    heap_start(&r->peak.heap, &r->arena, &stretch, NULL);
 }
 
 void recorded_peak_take(struct recorded *r, const struct trace_event *ev)

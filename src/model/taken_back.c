@@ -228,7 +228,8 @@ static void hold(struct taken_back *t, const struct trace_event *ev, uint64_t pl
 {
     struct held_record *b = memory_resize(NULL, sizeof(*b) + ev->tail_bytes);
 
-    *b = (struct held_record){.before = t->last, .ev = *ev, .bytes = sizeof(*b) + ev->tail_bytes, .place = place};
+    *b = (struct held_record){
+        .before = t->last, .ev = *ev, .bytes = sizeof(*b) + ev->tail_bytes, .place = place};
     if (ev->tail_bytes)
         memcpy(b->tail, ev->tail, ev->tail_bytes);
     b->ev.tail = b->tail;

@@ -23,7 +23,7 @@ struct taken_back_found { /* zeroed: none */
         uint32_t at;    /* and its own there, from 0 */
     } * list;           /* in the order of the trace */
     size_t count, room;
-    bool more;          /* there were too many */
+    bool more; /* there were too many */
 };
 
 struct taken_back { /* zeroed but for these: empty */

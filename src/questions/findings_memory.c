@@ -176,7 +176,7 @@ static bool is_of_python(const struct heap *h)
     uint64_t blocks = 0;
 
     for (size_t i = 0; i < h->stack_count; i++)
-        blocks += h->stacks[i].python.milliblocks;
+        blocks += heap_stack_python(h, &h->stacks[i]).milliblocks;
     return blocks > h->sums.allocated.milliblocks / 2;
 }
 

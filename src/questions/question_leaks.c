@@ -127,9 +127,9 @@ static void fill(struct table_cell *c, const struct heap *h, const struct leak_r
         cell_number(&c[MEDIAN_AGE], ages.median_ns);
         cell_number(&c[OLDEST_AGE], ages.oldest_ns);
     }
-    if (row->sum.most) {
-        cell_number(&c[FIRST], row->sum.first_ns);
-        cell_number(&c[LAST], row->sum.last_ns);
+    if (row->sum.seen.any) {
+        cell_number(&c[FIRST], row->sum.seen.first_ns);
+        cell_number(&c[LAST], row->sum.seen.last_ns);
     }
     if (h->process_count > 1 && row->stack)
         cell_number(&c[PROCESSES], row->sum.processes);
@@ -261,7 +261,7 @@ const struct question question_leaks = {
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
         "Of a Python program leaks shows what was alive before the interpreter freed everything at its end. It judges the last two thirds of each process's time. A stack is growing where it held more and more up to the end, as fewer than one in a hundred series without a trend do (confidence: 100 % less that chance, at most 99.9 %); growth_per_second is the median slope, in the process that held most. Unclear: it grew of late, but perhaps by chance. Grew once: it kept what it had, and no more came, like a full cache. Steady: most of its blocks were freed again (freed_percent). median_age and oldest_age say how old the memory still alive at the end was. With --per-step: what grows from step to step, of the whole run.",
-    .reads = RECORDED_HEAP | RECORDED_MOMENTS,
+    .reads = RECORDED_HEAP | RECORDED_SEEN | RECORDED_MOMENTS,
     .state = sizeof(struct state),
     .again = again,
     .run = run,

@@ -79,32 +79,33 @@ static bool half_lived(const uint64_t lived[HEAP_LIVED_CLASSES], uint64_t *ns)
 static void fill(struct table_cell *c, const struct heap *h, const struct heap_rows *rows,
                  const struct heap_row *row)
 {
-    const struct heap_sums *s = &row->sum.sums;
+    const struct heap_amount *allocated = &row->sum.sums.allocated;
+    const struct heap_life *l = row->life;
     uint64_t ns;
 
-    heap_cell_bytes(&c[ALLOCATED], &s->allocated);
-    heap_cell_blocks(&c[BLOCKS], &s->allocated);
-    heap_cell_error(&c[ERROR_PERCENT], &s->allocated);
+    heap_cell_bytes(&c[ALLOCATED], allocated);
+    heap_cell_blocks(&c[BLOCKS], allocated);
+    heap_cell_error(&c[ERROR_PERCENT], allocated);
     heap_cell_bytes(&c[AT_PEAK], &row->sum.at);
     heap_cell_blocks(&c[BLOCKS_AT_PEAK], &row->sum.at);
     heap_cell_error(&c[AT_PEAK_ERROR_PERCENT], &row->sum.at);
     heap_cell_mapped(&c[MAPPED_AT_PEAK], h, row);
-    heap_cell_bytes(&c[ALIVE], &s->live);
-    heap_cell_blocks(&c[BLOCKS_ALIVE], &s->live);
-    heap_cell_bytes(&c[FREED], &s->freed);
-    heap_cell_blocks(&c[BLOCKS_FREED], &s->freed);
+    heap_cell_bytes(&c[ALIVE], &row->sum.sums.live);
+    heap_cell_blocks(&c[BLOCKS_ALIVE], &row->sum.sums.live);
+    heap_cell_bytes(&c[FREED], &l->freed);
+    heap_cell_blocks(&c[BLOCKS_FREED], &l->freed);
     if (h->temporary_known) {
-        heap_cell_blocks(&c[TEMPORARY_BLOCKS], &s->temporary);
-        heap_cell_percent(&c[TEMPORARY_PERCENT], (double)s->temporary.milliblocks,
-                          (double)s->allocated.milliblocks);
+        heap_cell_blocks(&c[TEMPORARY_BLOCKS], &row->sum.sums.temporary);
+        heap_cell_percent(&c[TEMPORARY_PERCENT], (double)row->sum.sums.temporary.milliblocks,
+                          (double)allocated->milliblocks);
     }
-    if (row->sum.most) {
-        cell_number(&c[SMALLEST], row->sum.least);
-        cell_number(&c[LARGEST], row->sum.most);
-        cell_number(&c[FIRST], row->sum.first_ns);
-        cell_number(&c[LAST], row->sum.last_ns);
+    if (row->sum.seen.any) {
+        cell_number(&c[SMALLEST], row->sum.seen.least);
+        cell_number(&c[LARGEST], row->sum.seen.most);
+        cell_number(&c[FIRST], row->sum.seen.first_ns);
+        cell_number(&c[LAST], row->sum.seen.last_ns);
     }
-    if (half_lived(row->lived, &ns))
+    if (half_lived(l->lived, &ns))
         cell_number(&c[HALF_LIVED_LESS_THAN], ns);
     cell_number(&c[STACKS], row->stacks);
     heap_cell_site(&c[SITE], h, rows, row);
@@ -140,7 +141,7 @@ const struct question question_sites = {
     .name = "sites",
     .summary = "every line of code that allocates, with all that is known of it",
     .group = QUESTION_OF_ALLOCATIONS,
-    .reads = RECORDED_HEAP | RECORDED_LIVED,
+    .reads = RECORDED_HEAP | RECORDED_LIVED | RECORDED_SEEN,
     .again = again,
     .run = run,
 };

@@ -70,17 +70,18 @@ static int run(struct asked *q, struct err *err)
 
         heap_rows_stacks(&rows, h, weight, ROWS);
         for (size_t i = 0; (row = heap_rows_at(&rows, i)); i++) {
-            const struct heap_sums *s = &row->sum.sums;
+            const struct heap_stack_sum *s = &row->sum;
             struct table_cell *c = table_add(a, table);
 
-            heap_cell_blocks(&c[BLOCKS], &s->temporary);
-            heap_cell_percent(&c[PERCENT], (double)s->temporary.milliblocks, all);
-            if (s->temporary.of_blocks > 0)
-                heap_cell_blocks_error(&c[ERROR_PERCENT], h, &s->temporary, heap_row_least(row));
-            heap_cell_bytes(&c[BYTES], &s->temporary);
-            heap_cell_blocks(&c[BLOCKS_ALLOCATED], &s->allocated);
-            heap_cell_percent(&c[TEMPORARY_PERCENT], (double)s->temporary.milliblocks,
-                              (double)s->allocated.milliblocks);
+            heap_cell_blocks(&c[BLOCKS], &s->sums.temporary);
+            heap_cell_percent(&c[PERCENT], (double)s->sums.temporary.milliblocks, all);
+            if (s->sums.temporary.of_blocks > 0)
+                heap_cell_blocks_error(&c[ERROR_PERCENT], h, &s->sums.temporary,
+                                       heap_row_least(row));
+            heap_cell_bytes(&c[BYTES], &s->sums.temporary);
+            heap_cell_blocks(&c[BLOCKS_ALLOCATED], &s->sums.allocated);
+            heap_cell_percent(&c[TEMPORARY_PERCENT], (double)s->sums.temporary.milliblocks,
+                              (double)s->sums.allocated.milliblocks);
             if (h->process_count > 1 && row->stack)
                 cell_number(&c[PROCESSES], row->sum.processes);
             heap_cell_site(&c[SITE], h, &rows, row);

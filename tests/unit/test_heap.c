@@ -25,6 +25,52 @@ static struct arena arena;
 static struct recorded recorded;
 static struct trace *trace;
 
+/* Blocks of 0 bytes are blocks: the smallest of a stack is 0 whichever was defined first. */
+static void test_sizes_seen(void)
+{
+    static const uint64_t sizes[2][2] = {{0, 48}, {48, 0}};
+
+    for (int i = 0; i < 2; i++) {
+        struct arena own = {0};
+        struct names names = {.arena = &own, .file_bytes = 8 << 20};
+        struct frames f = {.names = &names};
+        struct threads threads = {.names = &names};
+        struct heap h = {.frames = &f, .threads = &threads};
+        unsigned char tail[2 * BATCH_INFO_MOST], batched[BATCH_TAIL_MOST];
+        size_t used = batch_put_info(tail, sizes[i][0], 0, 0, 0);
+        struct trace_event infos = {.kind = TRACE_INFOS, .infos = {1, 1}, .tail = tail};
+        struct trace_event ev = {.kind = TRACE_BATCH, .time_ns = MS, .tail = batched};
+        static struct batch b;
+
+        heap_start(&h, &own, &(struct selection){0}, NULL);
+        heap_want_seen(&h);
+        infos.tail_bytes = used + batch_put_info(tail + used, sizes[i][1], 0, 0, 0);
+        heap_take(&h, &infos);
+        batch_reset(&b, 0);
+        batch_at(&b, 1, MS);
+        batch_alloc(&b, 1);
+        batch_alloc(&b, 2);
+        ev.batch = (struct trace_batch){1, b.events, MS};
+        ev.tail_bytes = batch_close(&b, batched);
+        heap_take(&h, &ev);
+        heap_end(&h);
+        if (CHECK_EQ(h.stack_count, 1)) {
+            const struct heap_seen seen = heap_stack_sum(&h, &h.stacks[0]).seen;
+
+            CHECK(seen.any);
+            CHECK_EQ(seen.least, 0);
+            CHECK_EQ(seen.most, 48);
+            CHECK_EQ(seen.first_ns, MS);
+            CHECK_EQ(seen.last_ns, MS);
+        }
+        heap_free(&h);
+        threads_free(&threads);
+        frames_free(&f);
+        names_free(&names);
+        arena_free(&own);
+    }
+}
+
 #define heap (recorded.heap)
 
 /* What lived then, read again where that is needed. */
@@ -81,12 +127,12 @@ struct lived {
     uint64_t sum[HEAP_LIVED_CLASSES];
 };
 
-static void add_lived(void *context, uint64_t number, const uint64_t lived[HEAP_LIVED_CLASSES])
+static void add_lived(void *context, uint64_t number, const struct heap_life *life)
 {
     struct lived *l = context;
 
     for (int i = 0; number == l->stack && i < HEAP_LIVED_CLASSES; i++)
-        l->sum[i] += lived[i];
+        l->sum[i] += life->lived[i];
 }
 
 /* Milliblocks of a stack, of a class of lifetimes. */
@@ -94,7 +140,7 @@ static uint64_t lived_of(uint64_t number, int class)
 {
     struct lived l = {.stack = number};
 
-    heap_each_lived(&heap, add_lived, &l);
+    heap_each_life(&heap, add_lived, &l);
     return l.sum[class];
 }
 
@@ -394,6 +440,7 @@ int main(void)
         {"names", test_names},
         {"allocators", test_allocators},
         {"live blocks", test_live},
+        {"sizes that were seen", test_sizes_seen},
         {"grid", test_grid},
         {"numbers far apart", test_numbers_far_apart},
         {"too many frames", test_too_many_frames},
