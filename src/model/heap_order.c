@@ -195,60 +195,13 @@ static void hand_record(struct heap_order *o, const struct trace_event *ev)
         if (!e.process)
             return;
         e.place = heap_place_of(o->heap, e.process);
-        hand_ended(o, &e);
+        if (e.place < o->of_room && o->of[e.place] && o->of[e.place]->first)
+            o->of[e.place]->ends = true;
+        else
+            hand_ended(o, &e);
         return;
     }
     hand_out(o, &e);
-}
-
-/* All that the first source has up to a time and up to what the others have. */
-static void hand_first(struct heap_order *o, uint64_t until_ns)
-{
-    struct heap_source *s = o->queue.list[0];
-    const struct heap_source *other = heap_queue_second(&o->queue);
-    bool more = true;
-
-    while (more && s->time_ns <= until_ns && (!other || heap_source_is_before(s, other))) {
-        if (s->at < s->count) {
-            if (s->first->courses)
-                hand_course(o, s);
-            else
-                hand_run(o, s);
-            if (s->at < s->count) {
-                heap_source_time(s, heap_source_next_ns(s));
-                continue;
-            }
-        } else if (s->first->ev.kind == TRACE_MMAP) {
-            hand_mapping(o, (const struct heap_mapped_change *)s->first->tail, s->place);
-            heap_source_drop(&o->waiting, s);
-        } else if (s->first->ev.kind != TRACE_BATCH) {
-            hand_record(o, &s->first->ev);
-            heap_source_drop(&o->waiting, s);
-        }
-        more = heap_source_advance(&o->waiting, s);
-    }
-    if (more)
-        heap_queue_settle(&o->queue);
-    else
-        heap_queue_drop(&o->queue);
-}
-
-static void hand_until(struct heap_order *o, uint64_t until_ns)
-{
-    while (o->queue.count && o->queue.list[0]->time_ns <= until_ns)
-        hand_first(o, until_ns);
-}
-
-/* ---- records ---- */
-
-static struct heap_source *source_of(struct heap_order *o, uint32_t place)
-{
-    memory_fit_zeroed(o->of, o->of_room, (size_t)place + 1);
-    if (!o->of[place]) {
-        o->of[place] = memory_zeroed(sizeof(**o->of));
-        o->of[place]->place = place;
-    }
-    return o->of[place];
 }
 
 /* Ends of processes are told in any order, and early: each is a source of its own. A limit by what
@@ -268,6 +221,71 @@ static void push(struct heap_order *o, struct heap_source *s, const struct trace
 
     if (heap_source_push(&o->waiting, s, ev, coursed ? c : NULL))
         heap_queue_add(&o->queue, s);
+}
+
+/* A process was seen to end before the last that it did was told, and that has been told now. */
+static void end_late(struct heap_order *o, struct heap_source *s)
+{
+    struct trace_event ev = {.kind = TRACE_PROCESS_END, .time_ns = s->turn.time_ns};
+
+    s->ends = false;
+    ev.process_end.process = o->heap->processes[s->place - 1]->number;
+    push(o, source_of_end(), &ev);
+}
+
+/* All that the first source has up to a time and up to what the others have. */
+static void hand_first(struct heap_order *o, uint64_t until_ns)
+{
+    struct heap_source *s = o->queue.list[0];
+    const struct heap_source *other = heap_queue_second(&o->queue);
+    struct heap_source *late; /* the first itself may be gone by then */
+    bool more = true;
+
+    while (more && s->turn.time_ns <= until_ns && (!other || heap_source_is_before(s, other))) {
+        if (s->at < s->count) {
+            if (s->first->courses)
+                hand_course(o, s);
+            else
+                hand_run(o, s);
+            if (s->at < s->count) {
+                heap_source_time(s, heap_source_next_ns(s));
+                continue;
+            }
+        } else if (s->first->ev.kind == TRACE_MMAP) {
+            hand_mapping(o, (const struct heap_mapped_change *)s->first->tail, s->place);
+            heap_source_drop(&o->waiting, s);
+        } else if (s->first->ev.kind != TRACE_BATCH) {
+            hand_record(o, &s->first->ev);
+            heap_source_drop(&o->waiting, s);
+        }
+        more = heap_source_advance(&o->waiting, s);
+    }
+    if (more) {
+        heap_queue_settle(&o->queue);
+        return;
+    }
+    late = s->ends ? s : NULL;
+    heap_queue_drop(&o->queue);
+    if (late)
+        end_late(o, late);
+}
+
+static void hand_until(struct heap_order *o, uint64_t until_ns)
+{
+    while (o->queue.count && o->queue.list[0]->turn.time_ns <= until_ns)
+        hand_first(o, until_ns);
+}
+
+/* ---- records ---- */
+
+static struct heap_source *source_of(struct heap_order *o, uint32_t place)
+{
+    memory_fit_zeroed(o->of, o->of_room, (size_t)place + 1);
+    if (!o->of[place]) {
+        o->of[place] = memory_zeroed(sizeof(**o->of));
+        o->of[place]->place = place;
+    }
+    return o->of[place];
 }
 
 /* What a process did is in its own source, in the order of the trace; NULL: it is not wanted. */

@@ -7,9 +7,7 @@
 
 bool heap_source_is_before(const struct heap_source *a, const struct heap_source *b)
 {
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns;
-    return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
+    return heap_turn_is_before(&a->turn, &b->turn);
 }
 
 static void swap(struct heap_queue *q, size_t i, size_t j)

@@ -12,10 +12,10 @@ struct heap_row {
     struct table_frame site;
     uint64_t stack; /* the one with the most; 0: this is the rest */
     uint64_t stacks;
-    uint32_t first;        /* 1 + the place in heap.stacks of one of its stacks, `next` leads on */
-    int rank;              /* for the caller: the larger come first */
-    uint64_t weight;       /* what decides its place; 0: not shown */
-    uint64_t best;         /* weight of `stack` */
+    uint32_t first;         /* 1 + the place in heap.stacks of one of its stacks, `next` leads on */
+    int rank;               /* for the caller: the larger come first */
+    uint64_t weight;        /* what decides its place; 0: not shown */
+    uint64_t best;          /* weight of `stack` */
     struct heap_life *life; /* NULL: nobody asks; see heap_rows_sites_lived */
 };
 

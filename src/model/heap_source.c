@@ -54,10 +54,16 @@ static void read_more(struct heap_source *s)
     s->count = batch_take(&s->reader, s->portion, PORTION);
 }
 
+static void set_turn(struct heap_source *s, uint64_t time_ns, enum heap_rank rank)
+{
+    bool back = s->place && time_ns < s->turn.time_ns;
+
+    s->turn = heap_turn(back ? s->turn.time_ns : time_ns, rank, s->first->order);
+}
+
 void heap_source_time(struct heap_source *s, uint64_t time_ns)
 {
-    if (!s->place || time_ns > s->time_ns)
-        s->time_ns = time_ns;
+    set_turn(s, time_ns, HEAP_RANK_EVENT);
 }
 
 uint64_t heap_source_next_ns(const struct heap_source *s)
@@ -74,14 +80,10 @@ bool heap_source_advance(struct heap_waiting *w, struct heap_source *s)
     }
     if (!s->first)
         return false;
-    s->order = s->first->order;
-    if (s->at < s->count) {
+    if (s->at < s->count)
         heap_source_time(s, heap_source_next_ns(s));
-        s->rank = HEAP_RANK_EVENT;
-        return true;
-    }
-    heap_source_time(s, s->first->first_ns);
-    s->rank = heap_source_rank(&s->first->ev);
+    else
+        set_turn(s, s->first->first_ns, heap_source_rank(&s->first->ev));
     return true;
 }
 
@@ -119,8 +121,6 @@ bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struc
     s->last = p;
     if (waits)
         return false;
-    s->order = p->order;
-    heap_source_time(s, p->first_ns);
-    s->rank = heap_source_rank(ev);
+    set_turn(s, p->first_ns, heap_source_rank(ev));
     return true;
 }

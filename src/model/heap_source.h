@@ -5,12 +5,10 @@
 #define MODEL_HEAP_SOURCE_H
 
 #include "model/heap_course.h"
+#include "model/heap_turn.h"
 #include "trace/batch.h"
 #include "trace/mappings.h"
 #include "trace/read.h"
-
-/* What comes first of one time: what is noted, what is allocated, who ends. */
-enum heap_rank { HEAP_RANK_NOTED, HEAP_RANK_EVENT, HEAP_RANK_ENDED };
 
 struct heap_mapped_change { /* the tail of an MMAP that waits: what it changed */
     struct mapping mapping;
@@ -28,11 +26,10 @@ struct heap_pending { /* a record that waits */
 
 struct heap_source {
     struct heap_pending *first, *last;
-    uint64_t time_ns; /* of what it has next: in one process it does not go back; */
-    enum heap_rank rank;
-    uint64_t order; /* and in doubt the one whose record comes first */
+    struct heap_turn turn; /* of what it has next: in one process time does not go back */
     uint32_t place;
     bool once;                  /* it goes with its only record */
+    bool ends;                  /* its process was seen to end, and ends after what it has */
     struct batch_reader reader; /* of the first, where it is open */
     bool open;
     size_t count, at;           /* of the portion, or of the first one's courses: */
@@ -52,7 +49,7 @@ bool heap_source_push(struct heap_waiting *w, struct heap_source *s, const struc
 uint64_t heap_source_next_ns(const struct heap_source *s);
 /* The first record is done with. */
 void heap_source_drop(struct heap_waiting *w, struct heap_source *s);
-/* What it has next is of this time, or, as its process has come further, later. */
+/* The next events of its batch are of this time, or, as its process has come further, later. */
 void heap_source_time(struct heap_source *s, uint64_t time_ns);
 /* What it has next is known; false: it has nothing any more. */
 bool heap_source_advance(struct heap_waiting *w, struct heap_source *s);

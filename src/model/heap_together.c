@@ -12,6 +12,7 @@
  * trace that was tampered with) is taken as if it were of that moment.
  */
 #include "model/heap_pass.h"
+#include "model/heap_turn.h"
 
 #include "base/memory.h"
 
@@ -20,21 +21,21 @@
 #define RUNS_MOST ((size_t)1 << 19)
 
 struct heap_together_run {
-    uint64_t time_ns, order; /* order UINT64_MAX: the process ends */
-    uint64_t change, rise;   /* rise: above what lived before */
-    uint64_t high_events;    /* of its process, up to the highest */
-    uint64_t events;         /* up to the end of the run */
-    uint32_t process;        /* its place in heap.processes */
+    struct heap_turn turn;
+    uint64_t change, rise; /* rise: above what lived before */
+    uint64_t high_events;  /* of its process, up to the highest */
+    uint64_t events;       /* up to the end of the run */
+    uint32_t process;      /* its place in heap.processes */
 };
 
 static int by_time(const void *left, const void *right)
 {
     const struct heap_together_run *l = left, *r = right;
 
-    if (l->time_ns != r->time_ns)
-        return l->time_ns < r->time_ns ? -1 : 1;
-    if (l->order != r->order)
-        return l->order < r->order ? -1 : 1;
+    if (heap_turn_is_before(&l->turn, &r->turn))
+        return -1;
+    if (heap_turn_is_before(&r->turn, &l->turn))
+        return 1;
     return l->process < r->process ? -1 : l->process > r->process;
 }
 
@@ -73,10 +74,10 @@ static void take(struct heap *h, const struct heap_together_run *run)
 {
     struct heap_together *t = &h->pass->together;
     struct heap_part *part = &h->processes[run->process]->state->part;
-    bool ends = run->order == UINT64_MAX;
+    bool ends = heap_turn_is_end(&run->turn);
     uint64_t before = t->live, high = before + run->rise;
 
-    t->time_ns = run->time_ns > t->time_ns ? run->time_ns : t->time_ns;
+    t->time_ns = run->turn.time_ns > t->time_ns ? run->turn.time_ns : t->time_ns;
     if (t->time_ns >= h->pass->from_ns)
         begin_stretch(h);
     touch(t, part);
@@ -114,11 +115,12 @@ static void close_run(struct heap *h, struct heap_process *p)
 {
     struct heap_state *s = p->state;
     struct heap_part *part = &s->part;
-    struct heap_together_run run = {part->time_ns, part->order, .process = heap_place_of(h, p) - 1};
+    struct heap_together_run run = {.process = heap_place_of(h, p) - 1};
 
     if (!part->open)
         return;
     part->open = part->ended = false;
+    run.turn = heap_turn(part->time_ns, HEAP_RANK_EVENT, part->order);
     run.change = s->live.bytes - part->start;
     run.rise = s->began && s->high > part->start ? s->high - part->start : 0;
     run.high_events = s->high_event;
@@ -134,9 +136,9 @@ static void add_end(struct heap *h, struct heap_process *p)
     if (p->end_ns == UINT64_MAX || p->state->part.ended)
         return;
     p->state->part.ended = true;
-    add(&h->pass->together, (struct heap_together_run){.time_ns = p->end_ns,
-                                                       .order = UINT64_MAX,
-                                                       .process = heap_place_of(h, p) - 1});
+    add(&h->pass->together,
+        (struct heap_together_run){.turn = heap_turn(p->end_ns, HEAP_RANK_ENDED, 0),
+                                   .process = heap_place_of(h, p) - 1});
 }
 
 static void close_all(struct heap *h)
