@@ -341,6 +341,7 @@ struct heap_count heap_stack_python(const struct heap *h, const struct heap_stac
 
     if (!h->pass->python)
         find_python(h);
+    memory_is_there(h->pass->python);
     return place < h->pass->python_count ? h->pass->python[place] : (struct heap_count){0};
 }
 
