@@ -84,14 +84,19 @@ static uint64_t python_frame(struct intake *in, struct memscope_text line)
                         intake_text(in, line.text, open), at);
 }
 
-/* "module(function+offset) [address]" */
+/* "module(function+offset) [address]": the function may have arguments, and no offset. */
 static uint64_t native_frame(struct intake *in, struct memscope_text line)
 {
     const char *open = memchr(line.text, '(', line.length);
-    size_t from = open ? (size_t)(open - line.text) + 1 : 0, to = from;
+    size_t from = open ? (size_t)(open - line.text) + 1 : 0, to = line.length, offset;
 
-    while (to < line.length && !memchr("+) ", line.text[to], 3))
-        to++;
+    while (open && to > from && line.text[to - 1] != ')')
+        to--;
+    to -= open && to > from; /* that parenthesis */
+    for (offset = to; offset > from && line.text[offset] != '+';)
+        offset--;
+    if (to - offset > 3 && memcmp(line.text + offset, "+0x", 3) == 0)
+        to = offset;
     if (to == from) { /* no name: the module's */
         from = 0;
         to = open ? (size_t)(open - line.text) : line.length;
@@ -99,10 +104,9 @@ static uint64_t native_frame(struct intake *in, struct memscope_text line)
     return intake_frame(in, false, intake_text(in, line.text + from, to - from), 0, 0);
 }
 
-/* Innermost first in the text: the last line is the root. */
-static uint32_t stack_of(struct intake *in, struct memscope_text text, bool python)
+/* On top of another one. Innermost first in the text: the last line is the outermost. */
+static uint32_t stack_of(struct intake *in, uint32_t stack, struct memscope_text text, bool python)
 {
-    uint32_t stack = 0;
     size_t end = text.length, frames = 0;
 
     for (size_t i = 0; i < text.length && frames < INTAKE_FRAMES_MOST; i++)
@@ -195,8 +199,8 @@ static bool take_block(struct memscope *m, const struct memscope_text c[], struc
     r->shadow = attribute(attr, "shadow", &shadow) && is(shadow, "true");
     if (!attribute_number(attr, "allocation_id", &r->block))
         r->block = r->address;
-    if (r->event == MEMSCOPE_MALLOC)
-        r->stack = python.length ? stack_of(m->in, python, true) : stack_of(m->in, native, false);
+    if (r->event == MEMSCOPE_MALLOC) /* what Python has called is within it */
+        r->stack = stack_of(m->in, stack_of(m->in, 0, python, true), native, false);
     return true;
 }
 

@@ -9,7 +9,7 @@ import pickle
 import subprocess
 
 import pytest
-from foreign_files import (BACKWARD, COLUMNS, FORWARD, MIB, START_US, Calling, block, event, memscope_rows, segment, snapshot,
+from foreign_files import (BACKWARD, COLUMNS, FORWARD, MIB, STACK, START_US, Calling, block, event, memscope_rows, segment, snapshot,
                            write_csv, write_db)
 from pythons import NO_TORCH, torch_python
 
@@ -302,6 +302,21 @@ def recorded(tidemark, tmp_path_factory):
     trace = tmp_path_factory.mktemp("import") / "t.tide"
     subprocess.run([build / "tests/unit/make_alloc_trace", trace, "old"], check=True, timeout=60)
     return trace
+
+
+def test_a_stack_of_both_languages_is_one(imported, ask, tmp_path):
+    """What C++ did for a line of Python is within it: the tensor and its operator are known, and what is no tensor."""
+    torch = "/opt/torch/lib/libtorch_cpu.so"
+    native = {11: f"/opt/torch/lib/libc10.so(c10::alloc_cpu(unsigned long)) [0x91]\n{torch}(at::_ops::mm::call(at::Tensor const&)) [0x7]\n",
+              12: "/usr/lib/libpython3.11.so(new_arena) [0x1]\n"}
+    rows = [row[:] for row in memscope_rows() if row[0] in (3, 7)]
+    for row, number in zip(rows, native):
+        row[0], row[2], row[10], row[11] = number, "HOST", STACK, native[number]
+    write_csv(tmp_path / "b.csv", rows)
+    trace, _ = imported(tmp_path / "b.csv")
+    assert [(row["op"], row["allocated"]) for row in ask(trace, "ops")["ops"]] == [("mm", 1000)]
+    assert [[f["function"] for f in row["stack"]] for row in ask(trace, "peak", "--native")["peak"]] == [
+        ["new_arena", "forward", "<module>"], ["c10::alloc_cpu(unsigned long)", "at::_ops::mm::call(at::Tensor const&)", "forward", "<module>"]]
 
 
 @pytest.mark.parametrize("name, ending", [("torch-snapshot", "pickle"), ("memscope", "csv")])
