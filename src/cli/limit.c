@@ -10,7 +10,6 @@
 #include "questions/question.h"
 #include "trace/read.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +159,8 @@ static void say_broken(enum limit_kind kind, const char *what, uint64_t number, 
                 text_size(is, number), kinds[kind].after, text_size(allowed, most),
                 kinds[kind].after);
     else
-        fprintf(stderr, "tidemark: limit broken: %" PRIu64 " %s, above %" PRIu64 "\n", number, what,
-                most);
+        fprintf(stderr, "tidemark: limit broken: %s %s, above %s\n", text_count(is, number), what,
+                text_count(allowed, most));
 }
 
 static bool check_rows(const struct table *t, enum limit_kind kind, const char *column,
