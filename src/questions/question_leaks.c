@@ -233,6 +233,8 @@ static void put_leaks(struct asked *q, struct leak_rows *l)
         put_facts(a, facts, h, l);
         for (size_t i = 0; (row = heap_rows_at(&l->rows, i)); i++)
             fill(table_add(a, table), h, l, row);
+        if (!q->options->rows && !l->reach_known)
+            table_find_minor(table, PERCENT, (int)l->growing_stacks);
         table->note = !l->rows.count ? "Nothing was alive at the end."
                     : h->exact ? "Ages are of bytes, at the end; where blocks of a stack were "
                                  "freed, too, those alive are at least that old."

@@ -76,6 +76,8 @@ static int run(struct asked *q, struct err *err)
             heap_cell_site(&c[SITE], h, &rows, row);
             heap_cell_stack(&c[STACK], h, row);
         }
+        if (!q->options->rows)
+            table_find_minor(table, PERCENT, 0);
     }
     return 0;
 }

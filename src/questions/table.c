@@ -14,6 +14,8 @@
 #define ROWS_FIRST 16
 #define TEXTS_MANY ((size_t)512 << 20) /* bytes of an arena: from here on names are cut */
 #define NAME_MOST 256
+#define MINOR_LEAST 3 /* rows: fewer are worth their lines */
+#define MINOR_BELOW 0.05
 #define SITE_MOST 48 /* letters of a function's name within a sentence */
 
 struct table *answer_add(struct answer *a, const char *name, enum table_shape shape,
@@ -52,6 +54,33 @@ struct table_cell *table_add(struct answer *a, struct table *t)
     for (int i = 0; i < t->width; i++)
         cells[i].unit = (uint8_t)t->columns[i].unit;
     return cells;
+}
+
+static bool is_minor(const struct table *t, int row, int percent)
+{
+    const struct table_cell *c = table_at(t, row, percent);
+
+    return c->present && c->real < MINOR_BELOW;
+}
+
+static bool adds_up_the_rest(const struct table *t, int row)
+{
+    const struct table_cell *last = table_at(t, row, t->width - 1);
+
+    return last->unit == UNIT_STACK && !last->present;
+}
+
+void table_find_minor(struct table *t, int percent, int from)
+{
+    int to = t->rows, at;
+
+    to -= to > from && adds_up_the_rest(t, to - 1);
+    for (at = to; at > from && is_minor(t, at - 1, percent);)
+        at--;
+    if (to - at < MINOR_LEAST)
+        return;
+    t->minor_from = at;
+    t->minor = to - at;
 }
 
 void cell_number(struct table_cell *c, uint64_t number)

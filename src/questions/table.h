@@ -75,6 +75,7 @@ struct table {
     int rows;
     size_t room;              /* for cells */
     struct table_cell *cells; /* rows x width */
+    int minor_from, minor;    /* rows that text only counts: see table_find_minor */
     const char *note;         /* one sentence shown below it, or NULL */
 };
 
@@ -110,6 +111,11 @@ struct table *answer_facts(struct answer *a, const char *name); /* a TABLE_FACTS
 
 /* Add one row and return its cells, all absent. */
 struct table_cell *table_add(struct answer *a, struct table *t);
+
+/* Rows from `from` on, at the end, whose cell `percent` is shown as 0.0: text counts them, as many
+ * hide what matters. A row behind them that adds up the rest stays.
+ */
+void table_find_minor(struct table *t, int percent, int from);
 
 void cell_number(struct table_cell *c, uint64_t number);
 void cell_rounded(struct table_cell *c, double number);

@@ -2,6 +2,8 @@
  * match. */
 #include "report/brief.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 struct shortened {
@@ -108,6 +110,15 @@ const char *brief_name(char out[BRIEF_ROOM], const char *name, bool utf8)
     }
     drop_type(&s);
     return out;
+}
+
+void brief_put(FILE *out, const char *name, int room, const struct terminal *terminal)
+{
+    char brief[BRIEF_ROOM];
+
+    if ((int)text_width(name) > room)
+        name = brief_name(brief, name, terminal->utf8);
+    terminal_put_within(out, name, room, terminal);
 }
 
 const char *brief_path(const char *path)

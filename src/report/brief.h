@@ -4,6 +4,8 @@
 #ifndef REPORT_BRIEF_H
 #define REPORT_BRIEF_H
 
+#include "report/terminal.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +14,9 @@
 /* "std::map<…> ns::f<…>(…) (app.cc:12)" becomes "ns::f<…>(…) (app.cc:12)"; as much of it as there
  * is room for. */
 const char *brief_name(char out[BRIEF_ROOM], const char *name, bool utf8);
+
+/* Put it in `room` columns: only what does not fit is made brief. */
+void brief_put(FILE *out, const char *name, int room, const struct terminal *terminal);
 
 /* The last two parts of a path; another text as it is. */
 const char *brief_path(const char *path);

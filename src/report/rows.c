@@ -227,17 +227,6 @@ static int last_shown(const struct layout *l)
     return l->order[last];
 }
 
-/* Of a name that does not fit, what is in its brackets is missed least. */
-static void put_name_within(const char *text, bool name, int room, const struct terminal *terminal,
-                            FILE *out)
-{
-    char brief[BRIEF_ROOM];
-
-    if (name && (int)text_width(text) > room)
-        text = brief_name(brief, text, terminal->utf8);
-    terminal_put_within(out, text, room, terminal);
-}
-
 /* The cell at this place of the order takes the room of texts behind it that are absent, if it
  * needs it: the place of the last one that it takes, and in *width how wide it is with them.
  */
@@ -275,8 +264,10 @@ static int put_cell(const struct layout *l, int row, int place, FILE *out)
         terminal_put_padding(out, padding);
     if (is_indented(l, column))
         put_branch(l, row, out);
-    put_name_within(shown(l, text, row, column), is_column(l, column, names), room, l->terminal,
-                    out);
+    if (is_column(l, column, names))
+        brief_put(out, shown(l, text, row, column), room, l->terminal);
+    else
+        terminal_put_within(out, shown(l, text, row, column), room, l->terminal);
     if (left && l->order[last] != last_shown(l))
         terminal_put_padding(out, padding);
     return last;
@@ -310,7 +301,7 @@ static void put_frame(const struct layout *l, const struct table_frame *f, FILE 
     int room = l->whole ? INT_MAX : l->terminal->width - 2 * TERMINAL_GAP;
 
     terminal_put_padding(out, 2 * TERMINAL_GAP);
-    put_name_within(table_frame_text(&scratch, f), true, room, l->terminal, out);
+    brief_put(out, table_frame_text(&scratch, f), room, l->terminal);
     fputc('\n', out);
     arena_free(&scratch);
 }
@@ -337,6 +328,12 @@ static void put_stack(struct layout *l, const struct table_stack *stack, FILE *o
                 l->told ? "" : "; --native shows whole stacks");
         l->told = true;
     }
+}
+
+static void put_minor(const struct layout *l, FILE *out)
+{
+    fprintf(out, "%s %d more of 0.0 %% each; --limit %d shows them\n",
+            l->terminal->utf8 ? "…" : "...", l->table->minor, l->table->rows);
 }
 
 static void put_stacks(struct layout *l, int row, FILE *out)
@@ -380,6 +377,11 @@ void rows_put(const struct table *t, bool whole, const struct terminal *terminal
     for (int row = 0; row < t->rows; row++) {
         bool first = true;
 
+        if (t->minor && row == t->minor_from) {
+            put_minor(&l, out);
+            row += t->minor - 1;
+            continue;
+        }
         for (int i = 0; i < t->width; i++) {
             if (!l.widths[l.order[i]])
                 continue;

@@ -276,6 +276,33 @@ static void test_tree(void)
     free(text);
 }
 
+static void test_minor(void)
+{
+    static const struct table_column shares[] = {{"percent", UNIT_PERCENT}, {"stack", UNIT_STACK}};
+    static const double percents[] = {90, 0.02, 8, 0.04, 0.03, 0.04};
+    static const struct table_stack stack = {0};
+    struct table *t = fresh(TABLE_ROWS);
+    char *text;
+
+    t->columns = shares;
+    t->width = 2;
+    for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
+        struct table_cell *c = table_add(&answer, t);
+
+        cell_real(&c[0], percents[i]);
+        cell_stack(&c[1], &stack);
+    }
+    table_find_minor(t, 0, 4);
+    CHECK_EQ(t->minor, 0); /* two are shown */
+    cell_real(&table_add(&answer, t)[0], 0.01);
+    table_find_minor(t, 0, 0);
+    CHECK_EQ(t->minor_from, 3);
+    CHECK_EQ(t->minor, 3); /* the last one is the rest */
+    text = drawn(80, true);
+    CHECK(strstr(text, "  8.0 %\n… 3 more of 0.0 % each; --limit 7 shows them\n  0.0 %\n"));
+    free(text);
+}
+
 /* What the descriptors refer to is there. */
 static void test_words(void)
 {
@@ -320,6 +347,7 @@ int main(void)
         {"a chart fits its terminal", test_chart_fits},
         {"charts of odd values", test_chart_odd},
         {"branches of a tree", test_tree},
+        {"rows too small to show are counted", test_minor},
         {"a site within a sentence", test_site},
         {"what descriptors refer to is there", test_words},
     };
