@@ -17,6 +17,7 @@
 
 #define TELL_NS CLOCK_SECOND_NS /* a wait that goes on is told as often, */
 #define OVER_NS 600000000u      /* one that does not, after this */
+#define DUE_NS CLOCK_SECOND_NS
 #define AGAIN_MOST 3 /* looks for Python where none was found and nothing has moved since */
 
 struct place {
@@ -250,6 +251,11 @@ static bool is_to_be_found(const struct absorb_ring *r, struct blocked_thread *w
         return true;
     }
     return r->process->python.read && !w->at.at.python && w->again++ < AGAIN_MOST;
+}
+
+bool blocked_is_due(const struct absorb_ring *r, uint64_t now)
+{
+    return !r->wait || now - r->wait->looked_ns > DUE_NS;
 }
 
 void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)
