@@ -158,6 +158,7 @@ static struct place look_up(struct absorb *a, struct absorb_ring *r, struct bloc
 {
     struct place none = {0}, at = none;
     unsigned long long argument = 0, sp = 0, pc = 0;
+    struct native_place where;
     char text[256];
     long number = -1;
 
@@ -171,7 +172,8 @@ static struct place look_up(struct absorb *a, struct absorb_ring *r, struct bloc
     if (number == SYS_futex && in_gil(r->process, argument))
         at.cause = TRACE_WAIT_GIL;
     w->tstate = pystack_tstate(r->process, r->tid, w->tstate);
-    pystack_of(a, r->process, pc, w->tstate, &at.at);
+    where = (struct native_place){pc, sp, number == -1};
+    pystack_of(a, r->process, &where, w->tstate, &at.at);
     return at;
 }
 
