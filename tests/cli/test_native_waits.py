@@ -98,6 +98,17 @@ def test_what_calls_it_is_known_where_a_pointer_did(run, tmp_path):
         assert rows[0]["stack"][-1].get("cut"), rows[0]["stack"]
 
 
+def test_a_lock_that_is_waited_for_is_found(run, tmp_path):
+    """Of all threads that wait, one waits for a lock that somebody holds; others for something to do."""
+    record(run, tmp_path, build(tmp_path, "-O1"), "1200000")
+    done = run("report", tmp_path / "t.tide", "findings", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    found = [row for row in json.loads(done.stdout)["tables"]["findings"]["rows"] if row["kind"] == "waits"]
+    line = next(n for n, text in enumerate(SOURCE.read_text(encoding="utf-8").splitlines(), 1) if "pthread_mutex_lock(&held);" in text)
+    assert len(found) == 1, found
+    assert f"waits_native.c:{line}" in found[0]["title"], found
+
+
 @every_python
 def test_native_code_that_waits_below_a_line_of_python(run, tmp_path, python):
     library = tmp_path / "libwaits.so"

@@ -1,5 +1,5 @@
-/* waits_native: threads that wait in known functions, called from known ones, for half a second; what
- * each waits in is its outermost function's name less "run_".
+/* waits_native [US]: threads that wait in known functions, called from known ones, for half a
+ * second or so many microseconds; what each waits in is its outermost function's name less "run_".
  */
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +16,7 @@ static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static sem_t empty;
 static int ends[2];
 static volatile int sink;
+static useconds_t end_us = 500000;
 
 static OUTLINED void take(void)
 {
@@ -102,7 +103,7 @@ RUN(semaphore, roomy(2))
 
 static OUTLINED void end_all(void)
 {
-    usleep(500000);
+    usleep(end_us);
     _exit(0);
 }
 
@@ -118,12 +119,14 @@ static OUTLINED void join_them(pthread_t first)
     sink++;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    void *(*const runs[])(void *) = {run_mutex, run_condition, run_poll, run_read,
+    void *(*const runs[])(void *) = {run_mutex, run_condition, run_poll,     run_read,
                                      run_sleep, run_room,      run_semaphore};
     pthread_t threads[sizeof(runs) / sizeof(*runs)], end;
 
+    if (argc > 1)
+        end_us = (useconds_t)atoi(argv[1]);
     pipe(ends);
     sem_init(&empty, 0, 0);
     pthread_mutex_lock(&held);
