@@ -94,3 +94,29 @@ uintptr_t arch_jump_target(uintptr_t at)
         return 0;
     return at + (uintptr_t)(intptr_t)((int32_t)(word << 8) >> 13) * 4;
 }
+
+/* BL; BLR */
+enum arch_call arch_call(const unsigned char code[], uintptr_t end, uintptr_t *target)
+{
+    uint32_t word = word_at(code);
+
+    if ((word & 0xfc000000u) == 0x94000000u) {
+        *target = end - ARCH_CALL_BYTES + (uintptr_t)(intptr_t)((int32_t)(word << 6) >> 6) * 4;
+        return ARCH_CALL_DIRECT;
+    }
+    return (word & 0xfffffc1fu) == 0xd63f0000u ? ARCH_CALL_INDIRECT : ARCH_CALL_NONE;
+}
+
+/* It takes two instructions to make the address of its word: nobody has asked for it yet. */
+uintptr_t arch_stub_slot(const unsigned char code[], uintptr_t at)
+{
+    (void)code, (void)at;
+    return 0;
+}
+
+/* Its frame pointer is where the stack pointer was; unwind data hardly need it. */
+intptr_t arch_frame_bytes(const unsigned char *code, size_t bytes)
+{
+    (void)code, (void)bytes;
+    return -1;
+}

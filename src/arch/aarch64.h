@@ -60,6 +60,9 @@ _Static_assert(SYS_seccomp == 277 && SYS_execve == 221 && SYS_execveat == 281, "
 
 #define ARCH_SYSTEM_CALL_BYTES 4u
 #define ARCH_JUMP_BYTES 4u
+#define ARCH_CALL_BYTES 4u
+#define ARCH_STUB_BYTES 16u
+#define ARCH_SAVED_MOST 10
 
 #define ARCH_PAGE_LEAST 4096u
 #define ARCH_PAGE_MOST 65536u

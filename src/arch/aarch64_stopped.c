@@ -126,15 +126,6 @@ long arch_call_in_code(const unsigned char before[ARCH_CALL_CODE_BYTES])
     return -1;
 }
 
-/* BL, or BLR of any register. */
-bool arch_follows_call(const unsigned char before[ARCH_CALL_BYTES])
-{
-    uint32_t word;
-
-    memcpy(&word, before + ARCH_CALL_BYTES - sizeof(word), sizeof(word));
-    return (word & 0xfc000000u) == 0x94000000u || (word & 0xfffffc1fu) == 0xd63f0000u;
-}
-
 /* By then the number is in a set of its own (NT_ARM_SYSTEM_CALL), not among these. */
 void arch_set_entered_call(struct user_regs_struct *x, long call)
 {

@@ -26,6 +26,9 @@
  *   ARCH_SYSTEM_CALL_BYTES, arch_is_system_call()   the instruction
  *   arch_may_exec()            code that may start a program by itself
  *   ARCH_JUMP_BYTES, arch_jump_target()   a conditional jump that can leave its function
+ *   ARCH_CALL_BYTES, arch_call()          the call before a return address, and where it leads
+ *   ARCH_STUB_BYTES, arch_stub_slot()     a stub that jumps to where a word leads
+ *   ARCH_SAVED_MOST, arch_frame_bytes()   what a function keeps below where its frame pointer is
  * Files and memory
  *   ARCH_PAGE_LEAST, _MOST     the sizes that a page may have
  *   ARCH_MACHINE, ARCH_LOADER  of programs that can be recorded
@@ -71,6 +74,24 @@ bool arch_may_exec(const unsigned char *code, size_t bytes);
 
 /* Where a jump at this place leads to; 0: there is none. ARCH_JUMP_BYTES are read. */
 uintptr_t arch_jump_target(uintptr_t at);
+
+enum arch_call { ARCH_CALL_NONE, ARCH_CALL_INDIRECT, ARCH_CALL_DIRECT };
+
+/* The call that ends where a return address is, from the ARCH_CALL_BYTES before it. *target: where
+ * a direct one leads.
+ */
+enum arch_call arch_call(const unsigned char code[], uintptr_t end, uintptr_t *target);
+
+/* Where the word is from which a stub of the procedure linkage table takes its target; 0: it is no
+ * stub. ARCH_STUB_BYTES are read.
+ */
+uintptr_t arch_stub_slot(const unsigned char code[], uintptr_t at);
+
+/* What a function that begins with this code takes of the stack below its frame pointer, besides
+ * the registers that it saves there, at most ARCH_SAVED_MOST; -1: not known, also where it takes
+ * more as it goes on.
+ */
+intptr_t arch_frame_bytes(const unsigned char *code, size_t bytes);
 
 #if defined(__x86_64__)
 #include "arch/x86_64.h"

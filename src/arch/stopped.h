@@ -64,10 +64,6 @@ int64_t arch_call_result(const struct user_regs_struct *x);
 #define ARCH_CALL_CODE_BYTES 16u
 long arch_call_in_code(const unsigned char before[ARCH_CALL_CODE_BYTES]);
 
-/* Could a call end where these bytes end? */
-#define ARCH_CALL_BYTES 8u
-bool arch_follows_call(const unsigned char before[ARCH_CALL_BYTES]);
-
 /* That call is to be made again. */
 void arch_set_repeat(struct user_regs_struct *x, long call);
 /* At its entry: that call is to be made instead. */

@@ -6,6 +6,9 @@
 
 #define FAULT_WRITES 2 /* of the page fault's error code */
 #define FLAG_TRAP 0x100
+#define PUSH_WITHIN 6u    /* bytes of a function until it saves its frame pointer, */
+#define MOVE_WITHIN 24    /* from there until it has another, */
+#define TAKEN_WITHIN 96   /* and until it has made room below that */
 #define NUMBER_WITHIN 36u /* bytes before a system call in which its number is set, mostly */
 
 struct caller arch_interrupted(const ucontext_t *at)
@@ -132,4 +135,96 @@ uintptr_t arch_jump_target(uintptr_t at)
         return 0;
     memcpy(&distance, code + 2, sizeof(distance));
     return at + ARCH_JUMP_BYTES + (uintptr_t)(intptr_t)distance;
+}
+
+/* The bytes of an operand that a ModRM byte begins, in 64-bit code; 0: `room` is not enough. */
+static size_t operand_bytes(const unsigned char *modrm, size_t room)
+{
+    unsigned int mode = *modrm >> 6, base = *modrm & 7;
+    size_t bytes = 1 + (mode == 1 ? 1 : mode == 2 ? 4 : 0);
+
+    if (mode == 3)
+        return 1;
+    if (base == 4) {
+        if (room < 2)
+            return 0;
+        bytes += 1 + (mode == 0 && (modrm[1] & 7) == 5 ? 4 : 0);
+    } else if (mode == 0 && base == 5) {
+        bytes += 4;
+    }
+    return bytes <= room ? bytes : 0;
+}
+
+/* e8 and a distance; or ff /2, perhaps after one prefix, of as many bytes as are before the end. */
+enum arch_call arch_call(const unsigned char code[], uintptr_t end, uintptr_t *target)
+{
+    int32_t distance;
+
+    if (code[ARCH_CALL_BYTES - 5] == 0xe8) {
+        memcpy(&distance, code + ARCH_CALL_BYTES - 4, sizeof(distance));
+        *target = end + (uintptr_t)(intptr_t)distance;
+        return ARCH_CALL_DIRECT;
+    }
+    for (size_t at = 0; at + 2 <= ARCH_CALL_BYTES; at++) {
+        size_t room = ARCH_CALL_BYTES - at - 1;
+
+        if (code[at] == 0xff && (code[at + 1] >> 3 & 7) == 2 &&
+            operand_bytes(code + at + 1, room) == room)
+            return ARCH_CALL_INDIRECT;
+    }
+    return ARCH_CALL_NONE;
+}
+
+/* endbr64, if at all; bnd, if at all; jmp *distance(%rip) */
+uintptr_t arch_stub_slot(const unsigned char code[], uintptr_t at)
+{
+    size_t i = memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+    int32_t distance;
+
+    i += code[i] == 0xf2;
+    if (code[i] != 0xff || code[i + 1] != 0x25)
+        return 0;
+    memcpy(&distance, code + i + 2, sizeof(distance));
+    return at + i + 6 + (uintptr_t)(intptr_t)distance;
+}
+
+/* sub %register, %rsp */
+static bool takes_more(const unsigned char *code, size_t bytes)
+{
+    for (size_t i = 0; i + 3 <= bytes; i++)
+        if ((code[i] & 0xfb) == 0x48 && code[i + 1] == 0x29 && (code[i + 2] & 0xc7) == 0xc4)
+            return true;
+    return false;
+}
+
+/* sub $bytes, %rsp; add $-128, %rsp is shorter than sub $128, %rsp. */
+static intptr_t taken_at(const unsigned char *code)
+{
+    int32_t size;
+
+    if (memcmp(code, "\x48\x83\xc4\x80", 4) == 0)
+        return 128;
+    if (memcmp(code, "\x48\x83\xec", 3) == 0)
+        return (signed char)code[3];
+    if (memcmp(code, "\x48\x81\xec", 3) != 0)
+        return 0;
+    memcpy(&size, code + 3, sizeof(size));
+    return size;
+}
+
+/* push %rbp; mov %rsp, %rbp; sub $bytes, %rsp, if it needs any: in this order, among others. */
+intptr_t arch_frame_bytes(const unsigned char *code, size_t bytes)
+{
+    const unsigned char *push = memchr(code, 0x55, bytes < PUSH_WITHIN ? bytes : PUSH_WITHIN);
+    const unsigned char *end = code + bytes, *move;
+    intptr_t taken = 0;
+
+    if (!push || takes_more(code, bytes))
+        return -1;
+    move = memmem(push, (size_t)(end - push), "\x48\x89\xe5", 3);
+    if (!move || move - push > MOVE_WITHIN)
+        return -1;
+    for (; !taken && end - move >= 7 && move - push < TAKEN_WITHIN; move++)
+        taken = taken_at(move);
+    return taken < 0 ? -1 : taken;
 }

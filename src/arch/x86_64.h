@@ -59,6 +59,9 @@ _Static_assert(SYS_seccomp == 317 && SYS_execve == 59 && SYS_execveat == 322, "t
 
 #define ARCH_SYSTEM_CALL_BYTES 2u
 #define ARCH_JUMP_BYTES 6u
+#define ARCH_CALL_BYTES 8u
+#define ARCH_STUB_BYTES 16u
+#define ARCH_SAVED_MOST 5
 
 #define ARCH_PAGE_LEAST 4096u
 #define ARCH_PAGE_MOST 4096u

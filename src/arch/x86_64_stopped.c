@@ -129,17 +129,6 @@ long arch_call_in_code(const unsigned char before[ARCH_CALL_CODE_BYTES])
     return (long)number;
 }
 
-/* With a distance in four bytes, or through a register or memory in two to seven. */
-bool arch_follows_call(const unsigned char before[ARCH_CALL_BYTES])
-{
-    if (before[3] == 0xe8)
-        return true;
-    for (int n = 2; n <= 7; n++)
-        if (before[8 - n] == 0xff && (before[8 - n + 1] >> 3 & 7) == 2)
-            return true;
-    return false;
-}
-
 /* ---- what they are to be ---- */
 
 /* There is none that the kernel would make again. */

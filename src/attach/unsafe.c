@@ -159,8 +159,10 @@ static bool is_unsafe(const struct unsafe *u, uint64_t pc)
 static bool follows_a_call(const struct loaded *l, uint64_t pc)
 {
     unsigned char before[ARCH_CALL_BYTES];
+    uintptr_t target;
 
-    return loaded_read(l, pc - sizeof(before), before, sizeof(before)) && arch_follows_call(before);
+    return loaded_read(l, pc - sizeof(before), before, sizeof(before)) &&
+           arch_call(before, pc, &target) != ARCH_CALL_NONE;
 }
 
 static bool is_file(int pid, uint64_t fd)

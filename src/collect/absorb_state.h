@@ -61,7 +61,9 @@ struct absorb_process {
     struct absorb_counts counts;
     char *file;
     struct absorb_python python;
-    struct absorb_reach { /* it waits to be looked at: see reach.h */
+    struct native_code *code; /* see native_code.h; NULL: nobody has asked yet */
+    uint32_t code_unloaded;   /* as often as stacks.unloaded, when it was asked last */
+    struct absorb_reach {     /* it waits to be looked at: see reach.h */
         bool wanted;
         uint32_t slot, tid;
         uint64_t time_ns, stack, data;     /* where its stack stands; its thread pointer */

@@ -17,6 +17,7 @@
 
 #define TELL_NS CLOCK_SECOND_NS /* a wait that goes on is told as often, */
 #define OVER_NS 600000000u      /* one that does not, after this */
+#define DUE_NS CLOCK_SECOND_NS
 #define AGAIN_MOST 3 /* looks for Python where none was found and nothing has moved since */
 
 struct place {
@@ -157,6 +158,7 @@ static struct place look_up(struct absorb *a, struct absorb_ring *r, struct bloc
 {
     struct place none = {0}, at = none;
     unsigned long long argument = 0, sp = 0, pc = 0;
+    struct native_place where;
     char text[256];
     long number = -1;
 
@@ -170,7 +172,8 @@ static struct place look_up(struct absorb *a, struct absorb_ring *r, struct bloc
     if (number == SYS_futex && in_gil(r->process, argument))
         at.cause = TRACE_WAIT_GIL;
     w->tstate = pystack_tstate(r->process, r->tid, w->tstate);
-    pystack_of(a, r->process, pc, w->tstate, &at.at);
+    where = (struct native_place){pc, sp, number == -1};
+    pystack_of(a, r->process, &where, w->tstate, &at.at);
     return at;
 }
 
@@ -250,6 +253,11 @@ static bool is_to_be_found(const struct absorb_ring *r, struct blocked_thread *w
         return true;
     }
     return r->process->python.read && !w->at.at.python && w->again++ < AGAIN_MOST;
+}
+
+bool blocked_is_due(const struct absorb_ring *r, uint64_t now)
+{
+    return !r->wait || now - r->wait->looked_ns > DUE_NS;
 }
 
 void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now)

@@ -15,6 +15,9 @@ struct blocked_thread;
 /* Look at the thread of one ring. Not more often than every few ms. */
 void blocked_look(struct absorb *a, struct absorb_ring *r, uint64_t now_ns);
 
+/* It was never looked at, or not for long: whatever that costs, it is time. */
+bool blocked_is_due(const struct absorb_ring *r, uint64_t now_ns);
+
 /* The thread is gone, or its ring has another: put out what is left. */
 void blocked_end(struct absorb *a, struct absorb_ring *r, uint64_t now_ns);
 

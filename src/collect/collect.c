@@ -230,10 +230,16 @@ static void look_why_they_wait(struct collect *c, uint64_t now)
 {
     if (!(c->wants & RING_WANTS_WAITS) || now - c->waits_ns < WAITS_NS)
         return;
+    ration_begin(&c->waits, now);
     for (struct member *m = c->members; m; m = m->next) {
-        for (unsigned int i = 0; !m->ended && i < m->slot_count; i++)
-            blocked_look(&c->absorb, c->states[m->slots[i]], now);
+        for (unsigned int i = 0; !m->ended && i < m->slot_count; i++) {
+            struct absorb_ring *r = c->states[m->slots[i]];
+
+            if (ration_takes(&c->waits) || blocked_is_due(r, now))
+                blocked_look(&c->absorb, r, now);
+        }
     }
+    ration_end(&c->waits);
     c->waits_ns = now;
 }
 

@@ -3,6 +3,7 @@
 
 #include "collect/blocked.h"
 #include "collect/member_read.h"
+#include "collect/native_code.h"
 #include "collect/notes.h"
 
 #include <stdlib.h>
@@ -51,6 +52,8 @@ static void release_slots(struct collect *c, struct member *m)
         free(c->states[slot]);
         c->states[slot] = NULL;
     }
+    native_code_free(m->process.code);
+    m->process.code = NULL;
     free(m->slots);
     m->slots = NULL;
     m->slot_count = m->slot_room = 0;

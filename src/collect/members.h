@@ -7,6 +7,7 @@
 #include "base/intmap.h"
 #include "collect/absorb.h"
 #include "collect/presented.h"
+#include "collect/ration.h"
 #include "collect/rings.h"
 
 struct member { /* a recorded process */
@@ -45,7 +46,8 @@ struct collect {
     uint64_t passed_ns;       /* when the last pass began */
     uint64_t longest_tick_ns; /* with events, where they are exact */
     uint64_t looked_ns;       /* when we last asked who is alive */
-    uint64_t waits_ns;        /* and why they wait */
+    uint64_t waits_ns;        /* and why they wait, */
+    struct ration waits;      /* of so many at a time */
     uint64_t flushed_ns;      /* and gave out what was held back */
     int library;              /* a descriptor of its file; 0 or below: none */
     char environment[96];

@@ -2,11 +2,11 @@
 #include "collect/pystack.h"
 
 #include "base/hash.h"
+#include "collect/peek.h"
 #include "python/pyframes.h"
 #include "python/pythreads.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 #define DEPTH_MOST 256
 #define TEXT_MOST 1024
@@ -17,9 +17,8 @@
 static bool read_remote(void *context, uintptr_t at, void *to, size_t bytes)
 {
     const struct absorb_process *p = context;
-    struct iovec mine = {to, bytes}, theirs = {(void *)at, bytes};
 
-    return process_vm_readv((pid_t)p->pid, &mine, 1, &theirs, 1, 0) == (ssize_t)bytes;
+    return peek(p->pid, at, to, bytes) == bytes;
 }
 
 void pystack_python(struct absorb_process *p, uint32_t version, uint64_t runtime, uint64_t bytes,
@@ -240,19 +239,58 @@ static uint64_t push_all(struct absorb *a, const struct found *f, size_t from)
     return stack;
 }
 
-void pystack_of(struct absorb *a, struct absorb_process *p, uint64_t pc, uint64_t tstate,
-                struct pystack *out)
+static uint64_t push_native(struct absorb *a, const struct absorb_process *p, uint64_t stack,
+                            const struct native_stack *s, size_t count)
+{
+    for (size_t i = count; i > 0; i--)
+        stack = stackmap_push(
+            &a->stackmap, a->store, stack,
+            stackmap_native(&a->stackmap, &p->stacks, a->store, s->frames[i - 1]));
+    return stack;
+}
+
+/* Native frames stand on those of Python as far as the interpreter has called them. Where they do
+ * not lead there, none but the innermost is known to belong there.
+ */
+static uint64_t push_on_python(struct absorb *a, struct absorb_process *p, uint64_t stack,
+                               const struct native_stack *s)
+{
+    size_t count;
+
+    if (!native_stack_before(p, s, p->python.runtime, &count) || !count)
+        count = 1;
+    return push_native(a, p, stack, s, count);
+}
+
+static uint64_t push_alone(struct absorb *a, const struct absorb_process *p,
+                           const struct native_stack *s)
+{
+    uint64_t stack = 0;
+
+    if (!s->whole)
+        stack = stackmap_push(&a->stackmap, a->store, 0,
+                              stackmap_native(&a->stackmap, &p->stacks, a->store, RING_FRAME_CUT));
+    return push_native(a, p, stack, s, s->count);
+}
+
+void pystack_of(struct absorb *a, struct absorb_process *p, const struct native_place *at,
+                uint64_t tstate, struct pystack *out)
 {
     struct py_memory m = {read_remote, p};
     struct found f = {.count = 0};
-    struct awaiting w = {.pc = stackmap_address(&a->stackmap, &p->stacks, a->store, pc)};
+    struct native_stack native;
+    struct awaiting w;
 
     *out = (struct pystack){0};
     find_frames(a, p, &m, tstate, &f);
-    out->stack = stackmap_push(&a->stackmap, a->store, push_all(a, &f, 0), w.pc);
+    native_stack_read(a, p, at, &native);
     out->python = f.count > 0;
+    out->stack = out->python ? push_on_python(a, p, push_all(a, &f, 0), &native)
+                             : push_alone(a, p, &native);
     if (!f.loop)
         return;
-    w.base = push_all(a, &f, f.loop - 1);
+    w = (struct awaiting){
+        .base = push_all(a, &f, f.loop - 1),
+        .pc = stackmap_native(&a->stackmap, &p->stacks, a->store, native.frames[0])};
     find_awaits(a, p, &m, &f, &w, out);
 }

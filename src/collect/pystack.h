@@ -1,10 +1,11 @@
-/* pystack - the stack of a thread in another process, as far as its memory shows it: the place of
- * the system call that it is in, and the Python frames below it.
+/* pystack - the stack of a thread in another process, as far as its memory shows it: the native
+ * frames down to the system call that it is in, and the Python frames below them.
  */
 #ifndef COLLECT_PYSTACK_H
 #define COLLECT_PYSTACK_H
 
 #include "collect/absorb_state.h"
+#include "collect/native_stack.h"
 
 /* The process has told of its interpreter. */
 void pystack_python(struct absorb_process *p, uint32_t version, uint64_t runtime, uint64_t bytes,
@@ -25,7 +26,7 @@ struct pystack {
 };
 
 /* `tstate` 0: it has no interpreter. */
-void pystack_of(struct absorb *a, struct absorb_process *p, uint64_t pc, uint64_t tstate,
-                struct pystack *out);
+void pystack_of(struct absorb *a, struct absorb_process *p, const struct native_place *at,
+                uint64_t tstate, struct pystack *out);
 
 #endif

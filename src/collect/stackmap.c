@@ -83,6 +83,7 @@ void stackmap_unloaded(struct stackmap_process *p)
 {
     forget_near(p);
     p->module_count = 0;
+    p->unloaded++;
 }
 
 static const struct stackmap_module *module_at(const struct stackmap_process *p, uint64_t address)
@@ -94,6 +95,11 @@ static const struct stackmap_module *module_at(const struct stackmap_process *p,
         }
     }
     return NULL;
+}
+
+bool stackmap_is_known(const struct stackmap_process *p, uint64_t address)
+{
+    return module_at(p, address) != NULL;
 }
 
 void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
@@ -237,10 +243,11 @@ static uint64_t near_number(struct stackmap *m, struct stackmap_process *p, stru
     return number;
 }
 
-uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
-                          struct trace_store *s, uint64_t address)
+uint64_t stackmap_native(struct stackmap *m, const struct stackmap_process *p,
+                         struct trace_store *s, uint64_t frame)
 {
-    return frame_number(m, p, s, address & RING_FRAME_ADDRESS);
+    return frame_number(m, p, s,
+                        frame & (RING_FRAME_ADDRESS | RING_FRAME_GUESSED | RING_FRAME_CUT));
 }
 
 static void define_stack(struct stackmap *m, uint64_t number, uint64_t parent, uint64_t frame)

@@ -50,13 +50,16 @@ struct stackmap_process { /* of one process; zeroed is empty */
     struct intmap seen; /* functions that were read from outside: place in `seen_codes` */
     struct stackmap_code *seen_codes;
     size_t seen_count, seen_room;
-    uint32_t typed; /* which text it runs; 0: none, or not known */
+    uint32_t unloaded; /* how often modules have gone */
+    uint32_t typed;    /* which text it runs; 0: none, or not known */
 };
 
 void stackmap_module(struct stackmap *m, struct stackmap_process *p, struct trace_store *s,
                      const struct stackmap_module *module, const char *path, size_t path_bytes,
                      const unsigned char *build_id, size_t id_bytes);
 void stackmap_unloaded(struct stackmap_process *p);
+/* Is an address in a module that was told? */
+bool stackmap_is_known(const struct stackmap_process *p, uint64_t address);
 
 /* A function of the program: text is its file's name and its own. */
 void stackmap_code(struct stackmap_process *p, struct trace_store *s, uint32_t number,
@@ -68,11 +71,13 @@ struct stackmap_code stackmap_know(struct stackmap_process *p, struct trace_stor
                                    uint64_t line, const char *text, size_t file_bytes,
                                    size_t bytes);
 
-/* Frames of the trace: a line of Python, an address of the program; and a stack of the trace. */
+/* Frames of the trace: a line of Python; an address of the program, as in trace/ring.h; and a stack
+ * of the trace.
+ */
 uint64_t stackmap_python(struct stackmap *m, struct trace_store *s,
                          const struct stackmap_code *code, uint64_t line);
-uint64_t stackmap_address(struct stackmap *m, const struct stackmap_process *p,
-                          struct trace_store *s, uint64_t address);
+uint64_t stackmap_native(struct stackmap *m, const struct stackmap_process *p,
+                         struct trace_store *s, uint64_t frame);
 uint64_t stackmap_push(struct stackmap *m, struct trace_store *s, uint64_t parent, uint64_t frame);
 
 struct stackmap_told { /* a stack of the program, as in trace/ring.h */

@@ -1,92 +1,32 @@
-/* cfi - see cfi.h: where the unwind data of an address are; cfi_rules.c runs them. Every read of
+/* cfi - see cfi.h: where the unwind data of an address are; src/cfi reads them. Every read of
  * unwind data is bounded by the module that holds it.
  */
 #include "inject/cfi.h"
 
-#include "inject/bytes.h"
-#include "inject/cfi_rules.h"
+#include "cfi/cfi_entry.h"
+#include "cfi/cfi_rules.h"
 #include "inject/objects.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
-static bool open_entry(const uint8_t *at, const uint8_t *end, struct bytes *b)
-{
-    uint32_t size;
-
-    *b = (struct bytes){at, end, false};
-    size = (uint32_t)bytes_take(b, 4);
-    if (b->bad || !size || size == 0xffffffff || size > (size_t)(end - b->at))
-        return false;
-    b->end = b->at + size;
-    return true;
-}
-
-static bool parse_cie(const uint8_t *at, const uint8_t *end, struct cfi_program *p)
-{
-    struct bytes b, a;
-    const char *letters;
-    uint64_t version, size;
-
-    if (!open_entry(at, end, &b))
-        return false;
-    bytes_take(&b, 4);
-    version = bytes_take(&b, 1);
-    letters = (const char *)b.at;
-    while (bytes_take(&b, 1))
-        ;
-    if (version == 4)
-        bytes_take(&b, 2);
-    p->code_align = bytes_uleb(&b);
-    p->data_align = bytes_sleb(&b);
-    if (version == 1)
-        bytes_take(&b, 1);
-    else
-        bytes_uleb(&b);
-    if (*letters == 'z') {
-        size = bytes_uleb(&b);
-        a = b;
-        bytes_skip(&b, size);
-        a.end = b.at;
-        while (*++letters) {
-            if (*letters == 'R')
-                p->encoding = (uint8_t)bytes_take(&a, 1);
-            else if (*letters == 'L')
-                bytes_take(&a, 1);
-            else if (*letters == 'P')
-                bytes_pointer(&a, (uint8_t)bytes_take(&a, 1) & 0x7f, 0);
-            else if (*letters == 'S')
-                p->signal = true;
-        }
-    }
-    p->initial = b;
-    return !b.bad;
-}
-
 static bool open_fde(const uint8_t *fde, const uint8_t *low, const uint8_t *end,
                      struct cfi_program *p)
 {
-    struct bytes b;
-    const uint8_t *id_at;
-    uint32_t id;
+    struct bytes b = {.at = fde, .end = end}, cie = {.end = end};
+    uint32_t back;
 
-    if (!open_entry(fde, end, &b))
+    if (!cfi_entry_fde(&b, &back) || back > (size_t)(fde - low))
         return false;
-    id_at = b.at;
-    id = (uint32_t)bytes_take(&b, 4);
-    if (!id || id > (size_t)(id_at - low) || !parse_cie(id_at - id, end, p))
-        return false;
-    p->start = bytes_pointer(&b, p->encoding, 0);
-    p->size = bytes_pointer(&b, p->encoding & 0x0f, 0);
-    p->rest = b;
-    return !b.bad;
+    cie.at = fde - back;
+    return cfi_entry_cie(cie, p) && cfi_entry_function(b, p);
 }
 
 /* The FDE that may hold pc, by binary search in the usual table; NULL without one. */
 static const uint8_t *search(const uint8_t *hdr, const uint8_t *end, uintptr_t pc)
 {
-    struct bytes b = {hdr + 4, end, false};
+    struct bytes b = {.at = hdr + 4, .end = end};
     int64_t want = (int64_t)(pc - (uintptr_t)hdr);
     uint64_t count, low = 0, high;
     int32_t entry[2];

@@ -6,7 +6,7 @@
 #ifndef INJECT_CFI_H
 #define INJECT_CFI_H
 
-#include "inject/cfi_row.h"
+#include "cfi/cfi_row.h"
 
 #include <stdbool.h>
 #include <stdint.h>

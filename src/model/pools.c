@@ -101,14 +101,18 @@ static void name_library(struct pools *p, uint32_t stack)
     p->libraries = arena_printf(p->arena, "%s%s%s", known, *known ? ", " : "", name);
 }
 
-/* Has the thread nothing to do? */
+/* Has the thread nothing to do? A native one that waits for others, or for the time to pass, waits
+ * to be given something, be it in lines of its own.
+ */
 static bool is_idle(const struct pools *p, const struct pool_work *w)
 {
     if (w->sums.waits && w->cause != TRACE_WAIT_QUEUE &&
         pool_code_flags(&p->code, w->stack) & POOL_IDLE)
         return true;
-    return w->sums.waits && !pool_owner_has_line(p, w->stack) && w->cause != TRACE_WAIT_QUEUE &&
-           w->cause != TRACE_WAIT_GIL && w->cause != TRACE_WAIT_IO && w->cause != TRACE_WAIT_CHILD;
+    return w->sums.waits &&
+           (blame_is_foreign(p->blame, w->stack) || !pool_owner_has_line(p, w->stack)) &&
+           w->cause != TRACE_WAIT_QUEUE && w->cause != TRACE_WAIT_GIL &&
+           w->cause != TRACE_WAIT_IO && w->cause != TRACE_WAIT_CHILD;
 }
 
 static struct pool_owner owner_of(struct pools *p, const struct pool_work *w)

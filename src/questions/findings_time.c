@@ -1,11 +1,16 @@
 /* findings_time - what deserves a look of time and copies, by line. */
+#include "base/memory.h"
 #include "base/text.h"
 #include "questions/finding_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define CPU_LEAST_NS 500000000u /* of all: less is no run to be made faster */
 #define CPU_SHARE 0.25          /* of it, for a line */
 #define WAIT_LEAST_NS 500000000u
 #define LOCK_SHARE 0.2  /* of the run, by one line */
+#define LOCK_WITHIN 6   /* innermost frames: those of libc */
 #define QUEUE_SHARE 0.3 /* of what all threads used and waited for a CPU */
 #define COPIED_LEAST ((uint64_t)1 << 30)
 #define COPIED_SHARE 0.3
@@ -22,14 +27,55 @@ static double copied_of(const struct line_sum *l)
     return (double)l->cpu.copied;
 }
 
-static double locks_of(const struct line_sum *l)
+/* Where a thread waits until another gives a lock away; not for its word or its end. */
+static bool is_lock(const char *function)
 {
-    return (double)l->cpu.cause_ns[TRACE_WAIT_LOCK];
+    return function && (strstr(function, "mutex_lock") || strstr(function, "mutex_timedlock") ||
+                        strstr(function, "mutex_clocklock") || strstr(function, "lll_lock_wait") ||
+                        strstr(function, "rwlock_"));
 }
 
-static double gil_of(const struct line_sum *l)
+static bool waits_for_lock(const struct frames *f, uint64_t stack)
 {
-    return (double)l->cpu.cause_ns[TRACE_WAIT_GIL];
+    for (int i = 0; i < LOCK_WITHIN && stack && stack <= f->stack_count; i++) {
+        struct table_frame one;
+
+        frames_expand(f, f->stacks[stack].frame, &one, 1);
+        if (is_lock(one.function))
+            return true;
+        stack = f->stacks[stack].parent;
+    }
+    return false;
+}
+
+/* What lines waited for locks. Threads of native code that wait for something to do are told from
+ * those by what they wait in; a line of Python says so itself.
+ */
+static double *find_lock_waits(const struct line_sums *s)
+{
+    double *waits = memory_zeroed((s->blame.line_count + 1) * sizeof(*waits));
+
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
+        if (s->blame.files[s->blame.lines[i].file].python)
+            waits[i] = (double)s->lines[i].cpu.cause_ns[TRACE_WAIT_LOCK];
+    for (size_t i = 0; i < s->time->count; i++) {
+        const struct cpu_entry *e = &s->time->entries[i];
+        uint32_t line = blame_stack(&s->blame, e->stack);
+
+        if (line >= SCOPE_KINDS && !s->blame.files[s->blame.lines[line].file].python &&
+            waits_for_lock(s->frames, e->stack))
+            waits[line] += (double)e->sums.cause_ns[TRACE_WAIT_LOCK];
+    }
+    return waits;
+}
+
+static double *find_gil_waits(const struct line_sums *s)
+{
+    double *waits = memory_zeroed((s->blame.line_count + 1) * sizeof(*waits));
+
+    for (uint32_t i = SCOPE_KINDS; i < s->blame.line_count; i++)
+        waits[i] = (double)s->lines[i].cpu.cause_ns[TRACE_WAIT_GIL];
+    return waits;
 }
 
 /* The line with the most; 0: none has any. */
@@ -76,13 +122,14 @@ static void find_cpu(struct findings *f)
     findings_add(f, &one);
 }
 
-static void find_locks(struct findings *f, of_line *of, const char *what, const char *advice)
+/* `waits`: by line; freed here. */
+static void find_locks(struct findings *f, double *waits, const char *what, const char *advice)
 {
     struct arena *a = f->answer->arena;
     uint64_t run_ns = run_duration(&f->recorded->run);
     char waited[TEXT_SIZE], all[TEXT_SIZE];
-    double most;
-    uint32_t line = largest(f->lines, of, &most);
+    uint32_t line = 0;
+    double most = 0;
     struct finding one = {.kind = "waits",
                           .severity = FINDING_LOW,
                           .confidence = "likely",
@@ -91,6 +138,12 @@ static void find_locks(struct findings *f, of_line *of, const char *what, const 
                           .look_at = "waits",
                           .advice = advice};
 
+    for (uint32_t i = SCOPE_KINDS; i < f->lines->blame.line_count; i++)
+        if (waits[i] > most) {
+            most = waits[i];
+            line = i;
+        }
+    free(waits);
     if (!line || most < WAIT_LEAST_NS || !run_ns || most < (double)run_ns * LOCK_SHARE)
         return;
     text_duration(waited, (uint64_t)most);
@@ -158,9 +211,9 @@ static void find_copies(struct findings *f)
 void findings_of_time(struct findings *f)
 {
     find_cpu(f);
-    find_locks(f, locks_of, "locks",
+    find_locks(f, find_lock_waits(f->lines), "locks",
                "Where this is no wait for a thread's end: hold the lock for less, or less often.");
-    find_locks(f, gil_of, "the interpreter's lock",
+    find_locks(f, find_gil_waits(f->lines), "the interpreter's lock",
                "Threads of Python take turns: use processes, or code that gives the lock away.");
     find_starved(f);
     if (f->lines->copies_known)

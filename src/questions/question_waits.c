@@ -1,4 +1,5 @@
-/* question_waits - where the threads waited, and for what: by line of the program, and by thread.
+/* question_waits - where the threads waited, and for what: by line of the program, by stack, and by
+ * thread.
  */
 #include "base/count.h"
 #include "base/memory.h"
@@ -8,12 +9,14 @@
 #include "questions/heap_cells.h"
 #include "questions/line_cells.h"
 #include "questions/question.h"
+#include "questions/wait_stacks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROWS 50
+#define STACKS 20
 
 /* One column for each cause, from `at` on. */
 #define CAUSE_AT(at, cause) ((at) + (cause)-TRACE_WAIT_SLEEP)
@@ -50,6 +53,16 @@ static const struct table_column line_columns[] = {
     [LINE_FILE] = {"file", UNIT_TEXT},
     [LINE_LINE] = {"line", UNIT_ID},
     [LINE_TEXT] = {"text", UNIT_TEXT},
+};
+
+enum { STACK_WAITING, STACK_PERCENT, STACK_CAUSES, STACK_SITE = STACK_CAUSES + CAUSE_COUNT, STACK };
+
+static const struct table_column stack_columns[] = {
+    [STACK_WAITING] = {"waiting", UNIT_NS},
+    [STACK_PERCENT] = {"percent", UNIT_PERCENT},
+    CAUSES(STACK_CAUSES),
+    [STACK_SITE] = {"site", UNIT_TEXT},
+    [STACK] = {"stack", UNIT_STACK},
 };
 
 enum {
@@ -106,6 +119,30 @@ static void limit(struct table *t, uint64_t most, struct arena *a, const char *n
     t->note = arena_printf(a, "%d smaller ones are left out.%s%s", t->rows - (int)most,
                            note ? " " : "", note ? note : "");
     t->rows = (int)most;
+}
+
+/* ---- stacks ---- */
+
+static void add_stacks(struct answer *a, struct table *t, const struct line_sums *s, uint64_t most)
+{
+    size_t count;
+    struct wait_stack *all = wait_stacks(s, &count);
+
+    for (size_t i = 0; i < count && i < most; i++) {
+        const struct table_stack *stack = frames_shared(s->frames, all[i].stack);
+        struct table_frame site = frames_site(s->frames, all[i].stack);
+        struct table_cell *c = table_add(a, t);
+
+        cell_number(&c[STACK_WAITING], all[i].sums.wait_ns);
+        heap_cell_percent(&c[STACK_PERCENT], (double)all[i].sums.wait_ns,
+                          (double)s->sum.cpu.wait_ns);
+        fill_causes(c, STACK_CAUSES, &all[i].sums);
+        cell_text(&c[STACK_SITE], stack ? table_frame_text(a->arena, &site) : "(stack not known)");
+        cell_stack(&c[STACK], stack);
+    }
+    if (count > most)
+        t->note = arena_printf(a->arena, "%zu stacks in all.", count);
+    free(all);
 }
 
 /* ---- threads ---- */
@@ -175,7 +212,7 @@ static int run(struct asked *q, struct err *err)
     struct answer *a = q->answer;
     struct line_sums *s = q->state;
     struct table *lines = answer_add(a, "waits", TABLE_ROWS, line_columns, COUNT(line_columns));
-    struct table *threads;
+    struct table *threads, *stacks;
     uint64_t most = q->options->rows ? q->options->rows : ROWS;
 
     (void)err;
@@ -188,7 +225,9 @@ static int run(struct asked *q, struct err *err)
         table_sort(lines, LINE_WAITING);
         limit(
             lines, most, a->arena,
-            "All threads together. How long they waited is the scheduler's account; where they waited is sampled, about every 20 ms. gil: for the interpreter's own lock; queue: ready to run, but no CPU was free, which is no part of waiting. Threads of a pool that have nothing to do are one row.");
+            "All threads together. How long they waited is the scheduler's account; where they waited is sampled, about every 20 ms, of many threads less often. gil: for the interpreter's own lock; queue: ready to run, but no CPU was free, which is no part of waiting. Threads of a pool that have nothing to do are one row.");
+        stacks = answer_add(a, "stacks", TABLE_ROWS, stack_columns, COUNT(stack_columns));
+        add_stacks(a, stacks, s, q->options->rows ? q->options->rows : STACKS);
         threads = answer_add(a, "threads", TABLE_ROWS, thread_columns, COUNT(thread_columns));
         add_threads(a, threads, s);
         limit(threads, most, a->arena, NULL);

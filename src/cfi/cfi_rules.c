@@ -1,8 +1,8 @@
 /* cfi_rules - see cfi_rules.h. */
-#include "inject/cfi_rules.h"
+#include "cfi/cfi_rules.h"
 
 #include "arch/arch.h"
-#include "inject/cfi_row.h"
+#include "cfi/cfi_row.h"
 
 #define REMEMBER_MOST 16
 
@@ -86,7 +86,7 @@ static void define_cfa(struct rules *r, uint64_t reg, int64_t offset)
 static void cfa_expression(struct rules *r, struct bytes *b)
 {
     uint64_t size = bytes_uleb(b);
-    struct bytes e = {b->at, b->at, false};
+    struct bytes e = *b;
 
     bytes_skip(b, size);
     e.end = b->at;

@@ -1,8 +1,8 @@
 /* cfi_row - where the caller's frame is, at one instruction. Rows pack into 32 bits so that callers
  * can cache them. The return address is always at CFA + ARCH_RETURN_OFFSET.
  */
-#ifndef INJECT_CFI_ROW_H
-#define INJECT_CFI_ROW_H
+#ifndef CFI_CFI_ROW_H
+#define CFI_CFI_ROW_H
 
 #include <stdint.h>
 

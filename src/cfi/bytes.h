@@ -1,6 +1,6 @@
 /* bytes - a bounded reader of the encodings in .eh_frame. Past the end it reads 0 and is `bad`. */
-#ifndef INJECT_BYTES_H
-#define INJECT_BYTES_H
+#ifndef CFI_BYTES_H
+#define CFI_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 struct bytes {
     const uint8_t *at, *end;
     bool bad;
+    uintptr_t moved; /* add to an address of these bytes: where they are in their program */
 };
 
 static inline uint64_t bytes_take(struct bytes *b, unsigned int size)
@@ -69,7 +70,7 @@ static inline int64_t bytes_sleb(struct bytes *b)
 /* A pointer in a DW_EH_PE encoding; indirect ones are not followed (they are personalities). */
 static inline uintptr_t bytes_pointer(struct bytes *b, uint8_t encoding, uintptr_t data)
 {
-    uintptr_t at = (uintptr_t)b->at, value;
+    uintptr_t at = (uintptr_t)b->at + b->moved, value;
 
     switch (encoding & 0x0f) {
     case 0x00:

@@ -1,10 +1,10 @@
 /* cfi_rules - the instructions of unwind data, run up to an address: where the frame of the caller
  * is there. cfi.c finds them.
  */
-#ifndef INJECT_CFI_RULES_H
-#define INJECT_CFI_RULES_H
+#ifndef CFI_CFI_RULES_H
+#define CFI_CFI_RULES_H
 
-#include "inject/bytes.h"
+#include "cfi/bytes.h"
 
 #include <stdbool.h>
 #include <stdint.h>
