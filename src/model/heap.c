@@ -89,6 +89,7 @@ struct heap_process *heap_make_process(struct heap *h, uint64_t number)
     p->state = arena_alloc(h->arena, sizeof(*p->state));
     p->state->epoch = 1;
     p->number = number;
+    intmap_get(&s->was, number, &p->was);
     p->from_ns = p->end_ns = UINT64_MAX;
     h->processes[h->process_count++] = p;
     intmap_put(&s->processes, number, h->process_count);
@@ -144,6 +145,9 @@ void heap_take(struct heap *h, const struct trace_event *ev)
         break;
     case TRACE_FREE:
         heap_take_sample_free(h, ev);
+        break;
+    case TRACE_PROCESS:
+        heap_take_process(h, ev);
         break;
     case TRACE_PROCESS_END:
         heap_take_end(h, ev);
@@ -339,6 +343,7 @@ void heap_free(struct heap *h)
     free(s->courses.list);
     intmap_free(&s->processes);
     intmap_free(&s->ends);
+    intmap_free(&s->was);
     intmap_free(&s->sampled_places);
     free(s->stack_places);
     free(s->spread_places);
