@@ -78,8 +78,8 @@ void heap_twin_rose(struct heap_state *s)
 }
 
 /* What of the sampled bytes at the largest sum is the peak. What is exact then is known: that one
- * of them has chosen a moment with less of it takes nothing from it. What lives at the end, and when
- * an interpreter begins to free all it has, was not chosen at all.
+ * of them has chosen a moment with less of it takes nothing from it. What lives at the end, and
+ * when an interpreter begins to free all it has, was not chosen at all.
  */
 static double part_of(const struct heap_process *p)
 {
