@@ -195,6 +195,13 @@ def test_no_question_tells_of_more_than_the_peak(run, facts, tmp_path, seed):
     assert max(row["peak_heap"] for row in rows("processes")) == peak
     for part in range(5, 100, 5):
         assert sum(row["bytes"] for row in rows("peak", "--at", f"{part}%")) <= peak
+    assert 0 < max(live for _, live in facts(trace, "lines")["live_heap"]) <= peak
+
+
+def test_where_no_sample_was_alive_something_may_have_been(run, facts, tmp_path):
+    trace = sampled_trace(tmp_path / "t.tide", [(4096, 1000, 20_000), (-4096, 0, 0)])
+    text = " ".join(run("report", trace, "leaks").stdout.split())
+    assert "No sample was alive at the end: what was is less than" in text and "Nothing" not in text
 
 
 @pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])
