@@ -46,7 +46,6 @@ struct collect {
     uint64_t longest_tick_ns; /* with events, where they are exact */
     uint64_t looked_ns;       /* when we last asked who is alive */
     uint64_t waits_ns;        /* and why they wait */
-    uint64_t flushed_ns;      /* and gave out what was held back */
     int library;              /* a descriptor of its file; 0 or below: none */
     char environment[96];
     uint64_t (*number)(void *context, int pid, int parent, const char *file,
