@@ -264,6 +264,13 @@ static void end_former(const struct run_process *p)
         was->to_ns = p->from_ns;
 }
 
+/* What was launched may have gone on or ended before anybody read its command line. */
+static void learn_command(const struct run *r, struct run_process *p)
+{
+    if (!p->command && p->born == TRACE_BORN_LAUNCHED)
+        p->command = names_find(r->names, TRACE_OF_RUN, FACT_COMMAND);
+}
+
 void run_end(struct run *r, struct trace_health health)
 {
     uint64_t first_ns;
@@ -283,6 +290,7 @@ void run_end(struct run *r, struct trace_health health)
         if (p->recorded)
             p->from_ns = least(p->from_ns, first_ns);
         end_former(p);
+        learn_command(r, p);
     }
     forget(r);
     find_lacking(r, health);

@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from tracemaker import END, FACT, PROCESS, PROCESS_END, STRING, THREAD, Trace, record
+
 MB = 1_000_000
 # Each holds as many MB as it is told. The recorder is stopped while one becomes the next, as a starved one is.
 CHAIN = r"""
@@ -68,3 +70,15 @@ def test_images_of_one_process_do_not_add_up(run, chain, tmp_path, way, sizes):
     images = sorted((row for row in images if row["peak_heap"] > 5 * MB), key=lambda row: row["from"])
     assert [row["peak_heap"] // MB for row in images] == [int(size) for size in sizes]
     assert all(one["to"] <= other["from"] for one, other in zip(images, images[1:]))
+
+
+def test_what_was_launched_has_its_command(run, tmp_path):
+    """Nobody read it before it was another program."""
+    texts = [record(STRING, 1, tail=b"command"), record(FACT, 0, 0, 1, tail=b"./first one")]
+    rows = [record(PROCESS, 1, 0, 100, 1, 0), record(THREAD, 1, 1, 100), record(PROCESS_END, 1, 3, 0, step=9),
+            record(PROCESS, 2, 1, 100, 1, 3), record(PROCESS_END, 2, 1, 0, step=9), record(END)]
+    trace = Trace().add(texts).add(rows, 0, 18).write(tmp_path / "t.tide")
+    done = run("report", trace, "processes", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["tables"]["processes"]["rows"]
+    assert [row["command"] for row in rows] == ["./first one", None]
