@@ -19,13 +19,14 @@ uint64_t heap_blocks(const struct heap_amount *a)
 }
 
 /* Of few samples the variance is itself an estimate, and a poor one: too small where they are too
- * few. With two samples more it is right: of n equal ones it grows by 2 / n.
+ * few. With two samples more it is right: of n equal ones it grows by 2 / n. Of a part of one,
+ * which a peak may be, it does as of one.
  */
 double heap_error(const struct heap_amount *a)
 {
     double square = a->bytes ? a->variance / ((double)a->bytes * (double)a->bytes) : 0;
 
-    return square > 0 ? sqrt(square * (1 + 2 * square)) * 100 : 0;
+    return square > 0 ? sqrt(square * (1 + 2 * fmin(square, 1))) * 100 : 0;
 }
 
 void heap_add(struct heap_amount *to, const struct heap_amount *from)

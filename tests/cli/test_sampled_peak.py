@@ -198,6 +198,16 @@ def test_no_question_tells_of_more_than_the_peak(run, facts, tmp_path, seed):
     assert 0 < max(live for _, live in facts(trace, "lines")["live_heap"]) <= peak
 
 
+def test_what_holds_all_of_a_peak_is_no_less_sure_than_the_peak(run, tmp_path):
+    """One sample at a time, which stands for far more than there is."""
+    events = [event for i in range(1, 300) for event in ((4096 * i, 1000, 2_000_000), (-4096 * i, 0, 0))]
+    trace = sampled_trace(tmp_path / "t.tide", events)
+    tables = json.loads(run("report", trace, "peak", "-f", "json").stdout)["tables"]
+    said = json.loads(run("report", trace, "summary", "-f", "json").stdout)["tables"]["facts"]["values"]
+    row, = tables["peak"]["rows"]
+    assert row["bytes"] == said["peak_heap"] and 100 < row["error_percent"] <= said["peak_heap_error_percent"]
+
+
 def test_where_no_sample_was_alive_something_may_have_been(run, facts, tmp_path):
     trace = sampled_trace(tmp_path / "t.tide", [(4096, 1000, 20_000), (-4096, 0, 0)])
     text = " ".join(run("report", trace, "leaks").stdout.split())
