@@ -26,7 +26,6 @@
 #define SAMPLED_US 20000 /* samples carry their own time: no tick is needed */
 #define HURRIED_US 500   /* it is not worth sleeping for less */
 #define LIVENESS_NS 5000000u
-#define FLUSH_NS CLOCK_SECOND_NS
 #define SAMPLES_PER_SECOND 300u   /* of allocations of a process: under 1 MB of trace per minute */
 #define COMERS_MOST 64            /* at the door, before other things are seen to */
 #define WHOLE_FROM 65536u         /* bytes: blocks of a process that are recorded each */
@@ -243,14 +242,11 @@ static void look_why_they_wait(struct collect *c, uint64_t now)
     c->waits_ns = now;
 }
 
-/* A killed tool shall leave all but the last second: the store is flushed as often by its owner. */
-static void flush_members(struct collect *c, uint64_t now)
+void collect_flush(struct collect *c)
 {
-    if (now - c->flushed_ns < FLUSH_NS)
-        return;
     for (struct member *m = c->members; m; m = m->next)
-        absorb_flush(&c->absorb, &m->process);
-    c->flushed_ns = now;
+        if (!m->ended)
+            absorb_flush(&c->absorb, &m->process);
 }
 
 void collect_look(struct collect *c)
@@ -313,7 +309,6 @@ unsigned int collect_pass(struct collect *c)
     atomic_fetch_add(&c->rings.control->passes, 1);
     note_tick(c, words, now - before);
     look_why_they_wait(c, now);
-    flush_members(c, now);
     return next_pass(c, words, now, threaded);
 }
 

@@ -125,6 +125,8 @@ void collect_look(struct collect *c);
 
 /* Read what is there. How long to wait until the next call, in microseconds. */
 unsigned int collect_pass(struct collect *c);
+/* Give out what is held back to be put together: the store is to be flushed. */
+void collect_flush(struct collect *c);
 
 /* Are allocations recorded, now or when it goes on? */
 bool collect_has_heap(const struct collect *c);

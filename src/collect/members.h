@@ -48,7 +48,6 @@ struct collect {
     uint64_t looked_ns;       /* when we last asked who is alive */
     uint64_t waits_ns;        /* and why they wait, */
     struct ration waits;      /* of so many at a time */
-    uint64_t flushed_ns;      /* and gave out what was held back */
     int library;              /* a descriptor of its file; 0 or below: none */
     char environment[96];
     uint64_t (*number)(void *context, int pid, int parent, const char *file,

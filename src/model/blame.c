@@ -19,8 +19,8 @@ struct blame_inner {
     size_t file_room, function_room, line_room;
     uint32_t *frame_line, *frame_function; /* by number of the frame; NONE: not in scope */
     uint8_t *frame_kind;                   /* enum scope_kind of its innermost name */
-    uint32_t *first; /* its functions: from first[frame] to first[frame + 1] */
-    uint32_t *all;
+    uint32_t *first;                       /* its names: from first[frame] to first[frame + 1] */
+    struct blame_name *all;
     size_t all_room;
 };
 
@@ -111,12 +111,6 @@ static uint32_t line_of(struct blame *b, uint32_t file, uint32_t function, uint6
     return b->line_count++;
 }
 
-static void add_function(struct blame *b, uint32_t *count, uint32_t function)
-{
-    memory_fit(b->inner->all, b->inner->all_room, *count + 1);
-    b->inner->all[(*count)++] = function;
-}
-
 /* FILE:LINE:FUNCTION; the file may have colons itself. */
 static void learn_asked(struct blame *b)
 {
@@ -146,17 +140,25 @@ static bool is_asked(const struct blame *b, const struct table_frame *f, uint64_
     return intmap_get(&b->inner->asked, hash_mix(hash, first), &known);
 }
 
+static void add_name(struct blame *b, uint32_t *count, const struct table_frame *f, uint64_t first)
+{
+    uint32_t file = file_of(b, f), function = function_of(b, file, f, first);
+
+    memory_fit(b->inner->all, b->inner->all_room, *count + 1);
+    b->inner->all[(*count)++] = (struct blame_name){line_of(b, file, function, f->line), function};
+}
+
 /* One frame: its line is that of its innermost name in scope. */
 static void look_at(struct blame *b, uint64_t frame, uint32_t *count)
 {
     struct table_frame names[FRAMES_INLINED_MOST];
+    uint32_t before = *count;
     size_t n = frames_expand(b->frames, frame, names, FRAMES_INLINED_MOST);
 
     b->inner->frame_line[frame] = NONE;
     b->inner->frame_kind[frame] = (uint8_t)kind_of(b, &names[0]);
     for (size_t i = 0; i < n; i++) {
         uint64_t first = names[i].flags & TABLE_FRAME_PYTHON ? b->frames->frames[frame].address : 0;
-        uint32_t file, function;
 
         if (!names[i].file || !names[i].line || kind_of(b, &names[i]) != SCOPE_OWN)
             continue;
@@ -164,14 +166,12 @@ static void look_at(struct blame *b, uint64_t frame, uint32_t *count)
             b->inner->frame_kind[frame] = SCOPE_LEFT_OUT;
             continue;
         }
-        file = file_of(b, &names[i]);
-        function = function_of(b, file, &names[i], first);
-        add_function(b, count, function);
-        if (b->inner->frame_line[frame] != NONE)
-            continue;
-        b->inner->frame_line[frame] = line_of(b, file, function, names[i].line);
-        b->inner->frame_function[frame] = function;
+        add_name(b, count, &names[i], first);
     }
+    if (*count == before)
+        return;
+    b->inner->frame_line[frame] = b->inner->all[before].line;
+    b->inner->frame_function[frame] = b->inner->all[before].function;
 }
 
 static void look_at_frames(struct blame *b)
@@ -378,12 +378,12 @@ bool blame_is_foreign(const struct blame *b, uint64_t stack)
     return stack > b->frames->stack_count || !b->python[stack];
 }
 
-size_t blame_functions(const struct blame *b, uint64_t frame, const uint32_t **functions)
+size_t blame_names(const struct blame *b, uint64_t frame, const struct blame_name **names)
 {
     if (!frame || frame > b->frames->frame_count)
         return 0;
     if (b->inner->first[frame + 1] == b->inner->first[frame])
         return 0; /* of none, there may not even be a list */
-    *functions = b->inner->all + b->inner->first[frame];
+    *names = b->inner->all + b->inner->first[frame];
     return b->inner->first[frame + 1] - b->inner->first[frame];
 }

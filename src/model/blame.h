@@ -30,6 +30,10 @@ struct blame_line {
     uint64_t line;
 };
 
+struct blame_name { /* of a frame, which has several where functions were inlined */
+    uint32_t line, function;
+};
+
 /* Lines 0 .. SCOPE_KINDS - 1 are none: they stand for stacks without one, by kind, and SCOPE_OWN
  * for those that are not known.
  */
@@ -59,7 +63,7 @@ uint32_t blame_creator(const struct blame *b, uint64_t creator);
 /* Is there no Python in it at all? */
 bool blame_is_foreign(const struct blame *b, uint64_t stack);
 
-/* The functions in scope of one frame, the innermost first. */
-size_t blame_functions(const struct blame *b, uint64_t frame, const uint32_t **functions);
+/* The names in scope of one frame, the innermost first. */
+size_t blame_names(const struct blame *b, uint64_t frame, const struct blame_name **names);
 
 #endif

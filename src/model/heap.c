@@ -19,13 +19,14 @@ uint64_t heap_blocks(const struct heap_amount *a)
 }
 
 /* Of few samples the variance is itself an estimate, and a poor one: too small where they are too
- * few. With two samples more it is right: of n equal ones it grows by 2 / n.
+ * few. With two samples more it is right: of n equal ones it grows by 2 / n. Of a part of one,
+ * which a peak may be, it does as of one.
  */
 double heap_error(const struct heap_amount *a)
 {
     double square = a->bytes ? a->variance / ((double)a->bytes * (double)a->bytes) : 0;
 
-    return square > 0 ? sqrt(square * (1 + 2 * square)) * 100 : 0;
+    return square > 0 ? sqrt(square * (1 + 2 * fmin(square, 1))) * 100 : 0;
 }
 
 void heap_add(struct heap_amount *to, const struct heap_amount *from)
@@ -89,6 +90,7 @@ struct heap_process *heap_make_process(struct heap *h, uint64_t number)
     p->state = arena_alloc(h->arena, sizeof(*p->state));
     p->state->epoch = 1;
     p->number = number;
+    intmap_get(&s->was, number, &p->was);
     p->from_ns = p->end_ns = UINT64_MAX;
     h->processes[h->process_count++] = p;
     intmap_put(&s->processes, number, h->process_count);
@@ -144,6 +146,9 @@ void heap_take(struct heap *h, const struct trace_event *ev)
         break;
     case TRACE_FREE:
         heap_take_sample_free(h, ev);
+        break;
+    case TRACE_PROCESS:
+        heap_take_process(h, ev);
         break;
     case TRACE_PROCESS_END:
         heap_take_end(h, ev);
@@ -339,6 +344,7 @@ void heap_free(struct heap *h)
     free(s->courses.list);
     intmap_free(&s->processes);
     intmap_free(&s->ends);
+    intmap_free(&s->was);
     intmap_free(&s->sampled_places);
     free(s->stack_places);
     free(s->spread_places);

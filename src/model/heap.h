@@ -47,6 +47,7 @@ struct heap_process {
     bool looked_at;     /* what nothing pointed to is known, at its end or another moment */
     uint64_t looked_ns; /* the last of them */
     bool execed;        /* it became another process then */
+    uint64_t was;       /* what it was before exec(2), by number; 0: nothing else */
     uint64_t worked_ns; /* when its interpreter began to end; 0: it has none, or it did not */
     struct heap_amount worked; /* alive then */
     struct heap_amount peak;   /* the largest live heap, */

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-enum ended { RUNS, ENDED, DEAD }; /* ENDED: it dies when anything of another follows */
+/* ENDED: it dies when anything of another follows; OVER: what it became by exec(2) has begun */
+enum ended { RUNS, ENDED, DEAD, OVER };
 
 #define TAIL 500           /* the end of the recording: this part of its time, */
 #define TAIL_NS 100000000u /* or this much, in which processes end one after the other */
@@ -52,11 +53,24 @@ static void hand_end(struct heap_order *o, uint32_t place, uint64_t time_ns)
                                  .place = place,
                                  .process = o->heap->processes[place - 1]};
 
+    o->ended_count -= o->ended[place] == ENDED;
     o->ended[place] = DEAD;
     o->any_dead = true;
-    o->ended_count--;
     hand_out(o, &e);
     heap_live_forget(&o->live, place);
+}
+
+static void end_former(struct heap_order *o, uint32_t place, uint64_t time_ns)
+{
+    const struct heap_process *former = heap_former(o->heap, o->heap->processes[place - 1]);
+    uint32_t its = former ? heap_place_of(o->heap, former) : 0;
+
+    if (!former)
+        return;
+    memory_fit_zeroed(o->ended, o->ended_room, (size_t)its + 1);
+    if (o->ended[its] != DEAD && o->ended[its] != OVER)
+        hand_end(o, its, time_ns);
+    o->ended[its] = OVER;
 }
 
 /* Something happens in a process: others have ended before it, and it has not. */
@@ -64,6 +78,8 @@ static void end_others(struct heap_order *o, uint32_t place, uint64_t time_ns)
 {
     bool own;
 
+    if (!o->ended_count && !o->any_dead)
+        return;
     if (place < o->ended_room && o->ended[place] == DEAD) /* so it ends after this */
         is_to_end(o, place);
     own = place < o->ended_room && o->ended[place] == ENDED;
@@ -78,18 +94,26 @@ static void end_others(struct heap_order *o, uint32_t place, uint64_t time_ns)
         o->ending[o->ending_count++] = place;
 }
 
+/* Something happens in a process; false: it cannot, as that is another one now. */
+static bool goes_on(struct heap_order *o, uint32_t place, uint64_t time_ns)
+{
+    if (place < o->ended_room && o->ended[place] == OVER)
+        return false;
+    end_former(o, place, time_ns);
+    end_others(o, place, time_ns);
+    return true;
+}
+
 /* Of one that ends with the recording it is to be seen what it had: it dies if anything follows. */
 static void hand_ended(struct heap_order *o, struct heap_order_event *e)
 {
     uint64_t tail_ns = o->last_ns / TAIL > TAIL_NS ? o->last_ns / TAIL : TAIL_NS;
 
     memory_fit_zeroed(o->ended, o->ended_room, (size_t)e->place + 1);
+    if (o->ended[e->place] == OVER)
+        return;
     if (o->last_ns > tail_ns && e->time_ns < o->last_ns - tail_ns) {
-        hand_out(o, e);
-        heap_live_forget(&o->live, e->place);
-        o->ended_count -= o->ended[e->place] == ENDED;
-        o->ended[e->place] = DEAD;
-        o->any_dead = true;
+        hand_end(o, e->place, e->time_ns);
         return;
     }
     if (o->ended[e->place] != ENDED)
@@ -108,9 +132,8 @@ static void hand_run(struct heap_order *o, struct heap_source *s)
                                  .count = s->count};
 
     s->at = s->count;
-    if (o->ended_count || o->any_dead)
-        end_others(o, e.place, e.time_ns);
-    hand_out(o, &e);
+    if (goes_on(o, e.place, e.time_ns))
+        hand_out(o, &e);
 }
 
 static void hand_course(struct heap_order *o, struct heap_source *s)
@@ -124,9 +147,8 @@ static void hand_course(struct heap_order *o, struct heap_source *s)
                                  .course = c,
                                  .record = &s->first->ev};
 
-    if (o->ended_count || o->any_dead)
-        end_others(o, e.place, e.time_ns);
-    hand_out(o, &e);
+    if (goes_on(o, e.place, e.time_ns))
+        hand_out(o, &e);
 }
 
 static void release(struct heap_order *o, struct heap_order_event e, struct heap_block *block)
@@ -150,8 +172,8 @@ static void hand_sample(struct heap_order *o, const struct trace_event *ev)
     if (!e.process)
         return;
     e.place = heap_place_of(o->heap, e.process);
-    if (o->ended_count || o->any_dead)
-        end_others(o, e.place, e.time_ns);
+    if (!goes_on(o, e.place, e.time_ns))
+        return;
     block = heap_live_find(&o->live, e.place, ev->alloc.address);
     if (block)
         release(o, e, block);
@@ -176,9 +198,8 @@ static void hand_mapping(struct heap_order *o, const struct heap_mapped_change *
                                  .thread = m->mapping.thread,
                                  .change = m};
 
-    if (o->ended_count || o->any_dead)
-        end_others(o, place, e.time_ns);
-    hand_out(o, &e);
+    if (goes_on(o, place, e.time_ns))
+        hand_out(o, &e);
 }
 
 static void hand_record(struct heap_order *o, const struct trace_event *ev)

@@ -81,6 +81,7 @@ struct heap_part {           /* of a process */
     uint64_t time_ns, order; /* of the run that is open, */
     uint64_t start;          /* and what lived when it began */
     bool open, ended;        /* ended: that is among the runs */
+    bool over;               /* what it became by exec(2) has begun */
     uint64_t live, events;   /* up to where the replay has come */
     uint64_t epoch, saved;   /* the events up to the peak before `epoch` */
 };
@@ -128,6 +129,7 @@ struct heap_state {          /* of a process */
 struct heap_pass {
     struct intmap processes; /* number -> 1 + place */
     struct intmap ends;      /* time << 1 | by an exec; may be before the first event */
+    struct intmap was;       /* of those that others have become by exec(2): number -> that of it */
     size_t process_room;
     struct creators *creators; /* NULL: nobody asks */
     bool timed, lived;         /* asks for the times and lives of infos */
@@ -311,6 +313,11 @@ struct heap_amount heap_fold_at(struct heap *h);
 /* heap_worked.c: one record each. */
 void heap_take_mark(struct heap *h, const struct trace_event *ev);
 void heap_take_end(struct heap *h, const struct trace_event *ev);
+void heap_take_process(struct heap *h, const struct trace_event *ev);
+/* What a process was before exec(2), and had a heap: that ended when this one began, which may be
+ * noticed much later. NULL: nothing.
+ */
+struct heap_process *heap_former(const struct heap *h, const struct heap_process *p);
 void heap_take_unreached(struct heap *h, const struct trace_event *ev); /* heap_reach.c */
 /* All was read: when did it end, and its heap with it? */
 void heap_set_end(const struct heap *h, struct heap_process *p);

@@ -227,12 +227,23 @@ void heap_series_end(struct heap_series *s)
     s->infos = NULL;
 }
 
+/* One sample may stand for more than ever lived, and processes are not quite in step: no more is
+ * told than the peak.
+ */
+static void bound(const struct heap_series *s, struct heap_track *t)
+{
+    for (int i = 0; i < HEAP_SERIES_STEPS; i++)
+        if (t->high[i] > s->heap->peak.bytes)
+            t->high[i] = s->heap->peak.bytes;
+}
+
 const struct table_series *heap_series_of(const struct heap_series *s, uint32_t group)
 {
     struct table_series *out;
 
     if (!s->tracks || !s->tracks[group].high)
         return NULL;
+    bound(s, &s->tracks[group]);
     out = arena_alloc(s->heap->arena, sizeof(*out));
     *out = (struct table_series){s->from_ns, s->step_ns, HEAP_SERIES_STEPS, s->tracks[group].high};
     return out;

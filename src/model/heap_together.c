@@ -70,7 +70,7 @@ static void begin_stretch(struct heap *h)
         note_peak(t, t->live, h->pass->from_ns);
 }
 
-static void take(struct heap *h, const struct heap_together_run *run)
+static void apply(struct heap *h, const struct heap_together_run *run)
 {
     struct heap_together *t = &h->pass->together;
     struct heap_part *part = &h->processes[run->process]->state->part;
@@ -89,6 +89,25 @@ static void take(struct heap *h, const struct heap_together_run *run)
         part->epoch = t->epoch;
         part->saved = run->high_events;
     }
+}
+
+static void end_former(struct heap *h, const struct heap_together_run *run)
+{
+    struct heap_process *former = heap_former(h, h->processes[run->process]);
+
+    if (!former || former->state->part.over)
+        return;
+    former->state->part.over = true;
+    apply(h, &(struct heap_together_run){.turn = heap_turn(run->turn.time_ns, HEAP_RANK_ENDED, 0),
+                                         .process = heap_place_of(h, former) - 1});
+}
+
+static void take(struct heap *h, const struct heap_together_run *run)
+{
+    if (h->processes[run->process]->state->part.over)
+        return;
+    end_former(h, run);
+    apply(h, run);
 }
 
 static void replay(struct heap *h, size_t count)
@@ -170,11 +189,24 @@ void heap_together_move(struct heap *h, struct heap_process *p, uint64_t time_ns
     s->high_event = s->events;
 }
 
+/* It did nothing after that; what the recorder noticed of it may be later. */
+static void end_formers(struct heap *h)
+{
+    for (size_t i = 0; i < h->process_count; i++) {
+        const struct heap_process *p = h->processes[i];
+        struct heap_process *former = heap_former(h, p);
+
+        if (former && former->end_ns > p->from_ns)
+            former->end_ns = p->from_ns;
+    }
+}
+
 void heap_together_end(struct heap *h)
 {
     struct heap_together *t = &h->pass->together;
 
     close_all(h);
+    end_formers(h);
     replay(h, t->count);
     begin_stretch(h);
     heap_grid_end(h->grid);

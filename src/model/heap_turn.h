@@ -1,6 +1,6 @@
 /* heap_turn - the order of what several processes did: by time; of one time, which is a tick of the
  * recorder, first what is noted, then events in the order of the trace, and the ends of processes
- * last.
+ * last. What a process was before exec(2) ends when it begins, and does nothing after that.
  *
  * Two merges follow it, and have no order of their own: heap_together puts runs of events in order
  * whose change is known, in the first pass and for every question; heap_order the events, for those

@@ -78,21 +78,21 @@ void heap_twin_rose(struct heap_state *s)
 }
 
 /* What of the sampled bytes at the largest sum is the peak. What is exact then is known: that one
- * of them has chosen a moment with less of it takes nothing from it. What lives at the end was not
- * chosen at all.
+ * of them has chosen a moment with less of it takes nothing from it. What lives at the end, and
+ * when an interpreter begins to free all it has, was not chosen at all.
  */
-static double part_of(const struct heap_process *p)
+static double part_of(const struct heap_process *p, size_t entries)
 {
     const struct heap_twin *t = &p->state->twin;
     double whole = (double)p->peak.bytes - (double)t->peak, peak = 0, missed = 0, part;
-    double last = (double)p->state->live.bytes;
+    double last = fmax((double)p->state->live.bytes, (double)p->worked.bytes);
 
     for (int i = 0; i < 2 * HEAP_TWIN_LOTS; i++) {
         peak += t->lots[i / 2].other[i % 2] / (2 * HEAP_TWIN_LOTS);
         missed += (whole - t->lots[i / 2].whole[i % 2]) / (2 * HEAP_TWIN_LOTS);
     }
     peak += missed > 0 ? missed : 0;
-    peak = fmax(peak, fmax(t->exact, last));
+    peak = fmax(peak, fmax(t->exact, last + (double)entries)); /* which are rounded, each */
     part = t->peak ? (peak - whole) / (double)t->peak : 1;
     return part > 1 ? 1 : part < LEAST ? LEAST : part;
 }
@@ -147,7 +147,7 @@ void heap_twin_end(struct heap *h)
         struct heap_twin *t = &h->processes[i]->state->twin;
 
         t->largest = h->processes[i]->peak;
-        t->part = part_of(h->processes[i]);
+        t->part = part_of(h->processes[i], h->pass->sampled_count);
         t->spread = spread_of(h->processes[i]);
     }
     sum_up(h);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 
 #define ENDS_MOST ((size_t)1 << 20)
+#define EXECS_MOST 16u     /* one after the other, that allocate nothing */
 #define FINALIZED_MOST 16u /* times that one process is believed to end */
 
 /* The collector puts what came before such a mark before it. */
@@ -55,6 +56,34 @@ void heap_take_end(struct heap *h, const struct trace_event *ev)
     if (intmap_get(&h->pass->ends, ev->process_end.process, &known))
         end = known;
     intmap_put(&h->pass->ends, ev->process_end.process, end | execed);
+}
+
+/* It may be told after its first events. */
+void heap_take_process(struct heap *h, const struct trace_event *ev)
+{
+    struct heap_process *p = heap_process_of(h, ev->process.process);
+
+    if (ev->process.born != TRACE_BORN_EXECED || !ev->process.parent ||
+        ev->process.parent >= ev->process.process || h->pass->was.used >= ENDS_MOST)
+        return;
+    intmap_put(&h->pass->was, ev->process.process, ev->process.parent);
+    if (p)
+        p->was = ev->process.parent;
+}
+
+struct heap_process *heap_former(const struct heap *h, const struct heap_process *p)
+{
+    uint64_t number = p->was;
+
+    for (unsigned int i = 0; number && i < EXECS_MOST; i++) {
+        struct heap_process *former = heap_process_of(h, number);
+
+        if (former)
+            return former;
+        if (!intmap_get(&h->pass->was, number, &number))
+            return NULL;
+    }
+    return NULL;
 }
 
 void heap_set_end(const struct heap *h, struct heap_process *p)

@@ -2,6 +2,7 @@
 #include "model/holders.h"
 
 #include "base/memory.h"
+#include "model/asker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,17 @@ static void settle(struct holders *h, const struct blame *b, const struct owner 
         h->started[stack] = owner->creator;
 }
 
+/* What an allocator of the program's own has got is of the line that called it. */
+static void ask(struct holders *h, struct asker *asker, uint64_t stack, struct arena *a)
+{
+    struct blame_name name;
+
+    if (!asker_find(asker, stack, &name))
+        return;
+    give(h, asker->blame, stack, name.line, a);
+    intmap_put(&h->functions, stack, name.function);
+}
+
 /* What a library has reserved for all is of no line. */
 static void take_arena(struct holders *h, const struct blame *b, uint64_t stack, struct arena *a)
 {
@@ -84,6 +96,7 @@ void holders_find(struct holders *h, const struct pool_code *code, const struct 
     const struct blame *b = code->blame;
     size_t stacks = b->frames->stack_count;
     struct owner *owners = memory_zeroed((stacks + 1) * sizeof(*owners));
+    struct asker asker = {.blame = b};
 
     h->lines = b->of_stack;
     h->others = NULL;
@@ -95,7 +108,25 @@ void holders_find(struct holders *h, const struct pool_code *code, const struct 
     for (size_t i = 0; i < c->count; i++)
         if (c->pairs[i].stack && c->pairs[i].stack <= stacks)
             settle(h, b, &owners[c->pairs[i].stack], c->pairs[i].stack, a);
-    for (size_t i = 0; i < heap->stack_count; i++)
+    for (size_t i = 0; i < heap->stack_count; i++) {
+        ask(h, &asker, heap->stacks[i].number, a);
         take_arena(h, b, heap->stacks[i].number, a);
+    }
+    asker_free(&asker);
     free(owners);
+}
+
+uint32_t holders_function(const struct holders *h, const struct blame *b, uint64_t stack)
+{
+    uint64_t function;
+
+    if (h->started[stack])
+        return blame_function(b, h->started[stack]);
+    return intmap_get(&h->functions, stack, &function) ? (uint32_t)function
+                                                       : blame_function(b, stack);
+}
+
+void holders_free(struct holders *h)
+{
+    intmap_free(&h->functions);
 }

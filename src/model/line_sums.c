@@ -56,11 +56,11 @@ double line_sums_weight(const struct line_sums *s, const struct line_sum *l)
 static void add_to_stack(struct line_sums *s, uint64_t stack, const struct line_sum *what)
 {
     for (; stack && stack <= s->frames->stack_count; stack = s->frames->stacks[stack].parent) {
-        const uint32_t *functions;
-        size_t n = blame_functions(&s->blame, s->frames->stacks[stack].frame, &functions);
+        const struct blame_name *names;
+        size_t n = blame_names(&s->blame, s->frames->stacks[stack].frame, &names);
 
         for (size_t i = 0; i < n; i++) {
-            struct line_sum *total = &s->totals[functions[i]];
+            struct line_sum *total = &s->totals[names[i].function];
 
             if (total->mark != s->sum.mark)
                 line_sum_add(total, what);
@@ -85,10 +85,10 @@ static bool may_walk(struct line_sums *s, uint64_t creator)
 }
 
 /* Each function of a stack once, however often it calls itself. */
-static void add(struct line_sums *s, uint32_t line, uint64_t stack, uint64_t creator,
+static void add(struct line_sums *s, struct blame_name who, uint64_t stack, uint64_t creator,
                 const struct line_sum *what)
 {
-    uint32_t function = blame_function(&s->blame, creator ? creator : stack);
+    uint32_t line = who.line, function = who.function;
 
     line_sum_add(&s->lines[line], what);
     line_sum_add(&s->sum, what);
@@ -98,6 +98,18 @@ static void add(struct line_sums *s, uint32_t line, uint64_t stack, uint64_t cre
     add_to_stack(s, stack, what);
     if (creator && may_walk(s, creator))
         add_to_stack(s, creator, what);
+}
+
+static struct blame_name who_pays(const struct line_sums *s, uint32_t line, uint64_t stack,
+                                  uint64_t creator)
+{
+    return (struct blame_name){line, blame_function(&s->blame, creator ? creator : stack)};
+}
+
+static struct blame_name holder_of(const struct line_sums *s, uint64_t stack)
+{
+    return (struct blame_name){s->holders.lines[stack],
+                               holders_function(&s->holders, &s->blame, stack)};
 }
 
 /* What each stack's own line pays for, of all threads: a stack is walked once. */
@@ -131,13 +143,14 @@ static void add_time(struct line_sums *s)
     for (size_t i = 0; i < count; i++) {
         struct line_sum what = {.cpu = all[i].sums};
 
-        add(s, blame_stack(&s->blame, all[i].stack), all[i].stack, 0, &what);
+        add(s, who_pays(s, blame_stack(&s->blame, all[i].stack), all[i].stack, 0), all[i].stack, 0,
+            &what);
     }
     for (size_t i = 0; i < s->pools.entry_count; i++) {
         const struct pool_entry *e = &s->pools.entries[i];
         struct line_sum what = {.cpu = e->sums};
 
-        add(s, e->line, e->stack, e->owner, &what);
+        add(s, who_pays(s, e->line, e->stack, e->owner), e->stack, e->owner, &what);
     }
     free(all);
 }
@@ -193,7 +206,7 @@ static void add_shares(struct line_sums *s, uint64_t stack, struct line_sum rest
         what.mapped_at_peak = what.at_peak.bytes < rest.mapped_at_peak ? what.at_peak.bytes
                                                                        : rest.mapped_at_peak;
         rest.mapped_at_peak -= what.mapped_at_peak;
-        add(s, one->line, stack, one->owner, &what);
+        add(s, who_pays(s, one->line, stack, one->owner), stack, one->owner, &what);
         left.allocated -= one->allocated;
         left.at_peak -= one->at_peak;
         left.alive -= one->alive;
@@ -218,7 +231,7 @@ static void add_memory(struct line_sums *s)
         if (count && s->holders.lines[stack] != SCOPE_ARENAS)
             add_shares(s, stack, what, shares, count);
         else
-            add(s, s->holders.lines[stack], stack, s->holders.started[stack], &what);
+            add(s, holder_of(s, stack), stack, s->holders.started[stack], &what);
     }
 }
 
@@ -286,6 +299,7 @@ void line_sums_free(struct line_sums *s)
     free(s->selves);
     free(s->totals);
     pools_free(&s->pools);
+    holders_free(&s->holders);
     blame_free(&s->blame);
     scope_free(&s->scope);
 }

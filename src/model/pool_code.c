@@ -99,7 +99,7 @@ static unsigned int flags_of_python(const struct blame *b, uint64_t frame, unsig
     const struct frames_name *name = b->frames->frames[frame].names;
     const char *file = file_of(b->frames, frame);
     unsigned int flags = waits_in_loop(file, name ? name->function : NULL, outer);
-    const uint32_t *functions;
+    const struct blame_name *names;
 
     if (scope_is_library(b->scope, file))
         flags |= POOL_LIBRARY;
@@ -113,7 +113,7 @@ static unsigned int flags_of_python(const struct blame *b, uint64_t frame, unsig
         flags |= POOL_MAKES;
     if (name && ends(file, "/threading.py") && is_function(name->function, "Thread.start"))
         flags |= POOL_BEGINS;
-    if (blame_functions(b, frame, &functions))
+    if (blame_names(b, frame, &names))
         return flags | POOL_LINE | POOL_OWN | POOL_ALONE;
     if (!starts_alone(file))
         outer &= ~(unsigned int)POOL_ALONE;

@@ -255,6 +255,22 @@ static void find_lacking(struct run *r, struct trace_health health)
     }
 }
 
+/* What a process became by exec(2) began when that ended, however late it was noticed. */
+static void end_former(const struct run_process *p)
+{
+    struct run_process *was = p->born == TRACE_BORN_EXECED ? p->parent : NULL;
+
+    if (was && was->ended && was->to_ns > p->from_ns && was->from_ns <= p->from_ns)
+        was->to_ns = p->from_ns;
+}
+
+/* What was launched may have gone on or ended before anybody read its command line. */
+static void learn_command(const struct run *r, struct run_process *p)
+{
+    if (!p->command && p->born == TRACE_BORN_LAUNCHED)
+        p->command = names_find(r->names, TRACE_OF_RUN, FACT_COMMAND);
+}
+
 void run_end(struct run *r, struct trace_health health)
 {
     uint64_t first_ns;
@@ -273,6 +289,8 @@ void run_end(struct run *r, struct trace_health health)
         p->recorded = intmap_get(&r->state->recorded, p->number, &first_ns);
         if (p->recorded)
             p->from_ns = least(p->from_ns, first_ns);
+        end_former(p);
+        learn_command(r, p);
     }
     forget(r);
     find_lacking(r, health);

@@ -2,6 +2,7 @@
 #include "questions/headline.h"
 
 #include "base/text.h"
+#include "model/covered.h"
 #include "model/heap_rows.h"
 #include "questions/heap_cells.h"
 
@@ -113,6 +114,14 @@ static const char *process_clause(struct arena *a, const struct heap *h)
                         most->run->name, most->run->pid, text_size(size, most->peak.bytes));
 }
 
+/* What is from before an attach is not known, however much it is. */
+static const char *heap_name(const struct heap *h)
+{
+    if (covered_since(h->run))
+        return mapped_of(h) ? "what was allocated and mapped since" : "what was allocated since";
+    return mapped_of(h) ? "heap and mappings" : "the heap";
+}
+
 static const char *heap_clause(struct arena *a, const struct line_sums *s)
 {
     const struct heap *h = s->heap;
@@ -124,8 +133,7 @@ static const char *heap_clause(struct arena *a, const struct line_sums *s)
     text_duration(when, h->peak_ns);
     if (strncmp(basis, "exact, to a tick", 16) == 0) /* 'peak' says it at length */
         basis = h->reserved ? "exact; reservations by what was seen resident" : "exact";
-    return arena_printf(a, "%s peaked at %s (%s) after %s%s%s%s%s",
-                        mapped_of(h) ? "heap and mappings" : "the heap",
+    return arena_printf(a, "%s peaked at %s (%s) after %s%s%s%s%s", heap_name(h),
                         text_size(size, h->peak.bytes), basis, when, region_clause(a, s->recorded),
                         parts_clause(a, h), holder_clause(a, s), process_clause(a, h));
 }
@@ -175,8 +183,9 @@ const char *headline(struct arena *a, const struct line_sums *s)
     char lasted[TEXT_SIZE];
 
     text_duration(lasted, ns);
-    return arena_printf(a, "%s%s ran for %s%s%s%s%s%s%s.",
+    return arena_printf(a, "%s%s %s for %s%s%s%s%s%s%s.",
                         command ? command_begin(a, command) : "It", command ? "'" : "",
+                        covered_since(h->run) ? "was recorded" : "ran",
                         ns ? lasted : "a time that is not known", *cpu ? " with " : "", cpu,
                         *heap ? "; " : "", heap, *rss ? "; " : "", rss);
 }

@@ -3,6 +3,7 @@
  * does not look so.
  */
 #include "base/count.h"
+#include "base/text.h"
 #include "model/covered.h"
 #include "model/heap_counts.h"
 #include "model/leak_rows.h"
@@ -204,6 +205,19 @@ static void put_facts(struct answer *a, struct table *facts, const struct heap *
     cell_number(table_fact(a, facts, "growing_stacks", UNIT_COUNT), l->growing_stacks);
 }
 
+/* No row: what was left out is told below. */
+static const char *nothing(const struct heap *h, const struct leak_rows *l)
+{
+    char size[TEXT_SIZE];
+
+    if (l->known.count)
+        return "Nothing else was alive at the end, as far as the recording knows.";
+    if (!h->sampled)
+        return "Nothing was alive at the end.";
+    return arena_printf(h->arena, "No sample was alive at the end: what was is less than %s.",
+                        text_size(size, heap_counts_bound(h)));
+}
+
 struct state {
     struct leak_rows rows;
     struct leaks_per_step per_step;
@@ -235,7 +249,7 @@ static void put_leaks(struct asked *q, struct leak_rows *l)
             fill(table_add(a, table), h, l, row);
         if (!q->options->rows && !l->reach_known)
             table_find_minor(table, PERCENT, (int)l->growing_stacks);
-        table->note = !l->rows.count ? "Nothing was alive at the end."
+        table->note = !l->rows.count ? nothing(h, l)
                     : h->exact ? "Ages are of bytes, at the end; where blocks of a stack were "
                                  "freed, too, those alive are at least that old."
                                : "Ages are of bytes, at the end, by the samples.";

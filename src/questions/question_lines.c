@@ -5,6 +5,7 @@
 #include "base/count.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/covered.h"
 #include "model/heap_rows.h"
 #include "model/line_devices.h"
 #include "model/line_sums.h"
@@ -126,6 +127,8 @@ static void add_memory(struct answer *a, struct table *facts, const struct line_
     heap_cell_blocks(table_fact(a, facts, "allocations", UNIT_COUNT), &s->sum.allocated);
     heap_cell_bytes(table_fact(a, facts, "peak_heap", UNIT_BYTES), &s->heap->peak);
     cell_text(table_fact(a, facts, "peak_heap_basis", UNIT_TEXT), heap_peak_basis(s->heap));
+    if (covered_since(s->heap->run))
+        cell_text(table_fact(a, facts, "heap_since", UNIT_TEXT), covered_since(s->heap->run));
     cell_number(table_fact(a, facts, "peak_heap_time", UNIT_NS), s->heap->peak_ns);
     heap_cell_bytes(table_fact(a, facts, "alive_at_end", UNIT_BYTES), &s->sum.alive);
     heap_summary_before_end(a, facts, s->heap);

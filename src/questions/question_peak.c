@@ -2,6 +2,7 @@
  * The rows add up to the whole.
  */
 #include "base/count.h"
+#include "model/covered.h"
 #include "model/heap_rows.h"
 #include "questions/heap_cells.h"
 #include "questions/question.h"
@@ -40,6 +41,8 @@ static void add_facts(struct answer *a, struct table *facts, const struct heap *
               peak ? heap_peak_basis(h) : heap_basis(h, sum));
     heap_cell_blocks(table_fact(a, facts, "blocks", UNIT_COUNT), sum);
     cell_number(table_fact(a, facts, "time", UNIT_NS), time_ns);
+    if (covered_since(h->run))
+        cell_text(table_fact(a, facts, "since", UNIT_TEXT), covered_since(h->run));
 }
 
 static void again(struct asked *q)

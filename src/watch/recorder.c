@@ -304,7 +304,9 @@ void recorder_tick(struct recorder *r, const struct tree *t, const struct machin
         put_sample(r, now, TRACE_OF_MACHINE, 0, m->pairs, m->count);
         probing_tick(&r->probing, now);
     }
-    if (now - r->flushed_ns > CLOCK_SECOND_NS) {
+    if (now - r->flushed_ns > CLOCK_SECOND_NS) { /* a killed tool leaves all but the last second */
+        if (r->collect)
+            collect_flush(r->collect);
         for (int i = 0; i < t->live_count; i++) /* they may have given some up */
             show_process(r, t->live[i].proc.pid);
         trace_store_flush(r->store);

@@ -10,9 +10,9 @@
 #include "watch/probing.h"
 
 struct recorder {
-    struct trace_store *store;     /* NULL: nothing is recorded */
-    const struct collect *collect; /* NULL: nobody records itself */
-    bool cover;                    /* say which processes do not record themselves */
+    struct trace_store *store; /* NULL: nothing is recorded */
+    struct collect *collect;   /* NULL: nobody records itself */
+    bool cover;                /* say which processes do not record themselves */
     struct coverage coverage;
     struct probing probing;
     struct collect_account account;          /* of the programs that were started */

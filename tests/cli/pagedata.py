@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs"))
 import tide  # noqa: E402
-from test_together import Mapped  # noqa: E402
+from test_together import Formers, Mapped  # noqa: E402
 
 ALIVE = 1 << 30
 
@@ -146,8 +146,9 @@ class Replay:
         held: collections.deque[dict[tuple[int, int], list[int]]] = collections.deque(maxlen=32)
         gone: set[int] = set()
         self.thread_process: dict[int, int] = {}
-        mapped = Mapped()
+        mapped, self.formers = Mapped(), Formers()
         for r in tide.read(path.read_bytes()):
+            self.formers.take(r)
             last = max(last, r.get("time_ns", 0))
             owner, changes = mapped.take(r)
             for change in filter(None, changes):
@@ -188,6 +189,7 @@ class Replay:
         maps: dict[int, int] = {}  # bytes that a process has mapped
         waiting: list[int] = []
         dead_ones: set[int] = set()
+        over: set[int] = set()  # what they became by exec(2) has begun
         born = dead = live = allocated = 0
 
         def end(process: int) -> None:
@@ -201,13 +203,21 @@ class Replay:
 
         for time, _, _, process, what, info, _ in events:
             if what == "end":
-                if process not in self.places:
+                if process not in self.places or process in over:
                     continue
                 if time < self.last - max(self.last // 500, 100_000_000):
                     end(process)
                 elif process not in waiting:
                     waiting.append(process)
                 continue
+            if process in over:
+                continue
+            former = self.formers.of(process, self.places)
+            if former and former not in over:
+                if former not in dead_ones or former in waiting:
+                    end(former)
+                over.add(former)
+                waiting[:] = [w for w in waiting if w != former]
             for other in sorted((w for w in waiting if w != process), key=lambda w: self.places.get(w, 0)):
                 end(other)
             waiting[:] = [w for w in waiting if w == process]

@@ -729,8 +729,10 @@ def test_what_was_there_before_is_called_so(target, attach, run):
     python.say("import time; time.sleep(0.3)\n", "did\n")  # some samples
     tool.detach()
     told = {name: run("report", tool.trace, name).stdout
-            for name in ("summary", "resident", "leaks")}
-    assert re.search(r"heap since +the attach", told["summary"])
+            for name in ("summary", "resident", "leaks", "peak", "lines", "overview")}
+    assert re.search(r"heap since +the attach", told["summary"]) and re.search(r"heap since +the attach", told["lines"])
+    assert "was recorded for" in told["overview"] and "what was allocated since peaked at" in " ".join(told["overview"].split())
+    assert re.search(r"^since +the attach", told["peak"], re.M)
     basis = re.search(r"^peak basis (.*?)^rss min", told["summary"], re.M | re.S).group(1)
     assert "since the attach" in " ".join(basis.split())
     assert "fragmentation" not in told["summary"]

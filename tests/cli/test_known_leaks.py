@@ -45,6 +45,18 @@ def test_a_cxx_program_has_its_own_leak_alone(run, leaks, tmp_path):
     assert left == {} and "left_out" not in facts
 
 
+@pytest.mark.skipif(not CXX, reason="there is no C++ compiler")
+def test_what_is_left_out_was_alive_all_the_same(run, leaks, tmp_path):
+    (tmp_path / "a.cc").write_text("#include <string>\nint main(int n, char **) { return std::string(99 + n, 'x').empty(); }\n")
+    subprocess.run([CXX, "-g", "-O0", "-o", tmp_path / "a", tmp_path / "a.cc"], check=True)
+    trace = tmp_path / "t.tide"
+    assert run("record", "-q", "--exact", "-f", "-o", trace, tmp_path / "a").returncode == 0
+    facts, rows, left = leaks(trace)
+    assert not rows and facts["alive"] == facts["left_out"] == sum(r["bytes"] for r in left["rows"]) > 70000
+    text = " ".join(run("report", trace, "leaks").stdout.split())
+    assert "Nothing else was alive at the end" in text and "Nothing was" not in text
+
+
 def test_python_shows_the_program_and_not_its_start(run, leaks, tmp_path):
     trace = tmp_path / "t.tide"
     done = run("record", "-q", "--exact", "-f", "-o", trace, "/usr/bin/python3", "-c",

@@ -110,6 +110,24 @@ def test_children_and_threads_go_on_when_the_recorder_was_killed(
     assert p.out.find(rb"(\d+) failed\n")[1] == b"0"
 
 
+def test_a_recorder_that_is_killed_leaves_all_but_the_last_second(start, run, tmp_path):
+    """The trace has what was allocated before as soon as it has samples of the second after."""
+    code = "kept = [bytearray(100000) for _ in range(100)]; import time; time.sleep(0.3); print('made', flush=True); time.sleep(60)"
+    trace = tmp_path / "t.tide"
+    p = start("record", "-q", "--exact", "--no-names", "-f", "-o", trace, "/usr/bin/python3", "-c", code)
+    p.out.find(rb"made\n")
+
+    def facts():
+        done = run("report", trace, "summary", "-f", "json")
+        return json.loads(done.stdout)["tables"]["facts"]["values"] if done.returncode == 0 else {}
+
+    made = facts().get("duration") or 0
+    while ((said := facts()).get("duration") or 0) <= made:  # until it is written for the first time after that
+        time.sleep(0.05)
+    p.kill()
+    assert said["heap_allocated"] > 10_000_000
+
+
 def test_a_recorder_that_is_stopped_for_long_loses_nothing(
         start, build, program, tmp_path):
     p = start("record", "-q", "--no-names", "--exact", "-f", "-o", tmp_path / "t.tide", program("cut_off"),

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tracemaker import (ALLOC, END, FACT, FREE, PROCESS, PROCESS_END, STRING, THREAD, THREAD_END, Trace,
+from tracemaker import (ALLOC, END, FACT, FREE, MARK, PROCESS, PROCESS_END, STRING, THREAD, THREAD_END, Trace,
                         record)
 
 PYTHON = os.path.realpath(sys.executable)
@@ -39,11 +39,13 @@ def known(tmp_path_factory):
 
 
 def sampled_trace(path, events):
-    """events: (alive, weight in thousandths, bytes) per moment, +address to allocate, -address to free"""
+    """events: (address, bytes, weight in thousandths) per moment: -address frees it, 0 is when an interpreter began to end"""
     rows = [record(PROCESS, 1, 0, 100, 1, 0), record(THREAD, 1, 1, 100)]
     for address, size, weight in events:
         if address > 0:
             rows.append(record(ALLOC, 1, address, size, 0, 0, weight, step=1000))
+        elif not address:
+            rows.append(record(MARK, 1, 6, 0, 0, step=1000))
         else:
             rows.append(record(FREE, 1, -address, 0, 15, step=1000))
     rows += [record(THREAD_END, 1, step=1), record(PROCESS_END, 1, 1, 0, step=1), record(END)]
@@ -93,6 +95,20 @@ def test_a_peak_is_no_less_than_what_was_exact_at_any_time(facts, tmp_path):
     events = [(4096, 1_000_000, 0), (-4096, 0, 0), (8192, 1000, 2_000_000), (-8192, 0, 0)]
     said = facts(sampled_trace(tmp_path / "t.tide", events), "peak")
     assert 1_000_000 <= said["peak_heap"] < 1_500_000
+
+
+def test_a_peak_is_no_less_than_what_lived_before_an_interpreter_ended(facts, tmp_path):
+    """As many blocks live at any time, and one more at the end, when an interpreter frees them all."""
+    dice = random.Random(3)
+    alive, events = [], []
+    for address in range(4096, 4096 * 3000, 4096):
+        if len(alive) == 200:
+            events.append((-alive.pop(dice.randrange(200)), 0, 0))
+        alive.append(address)
+        events.append((address, 1000, 20_000))
+    events += [(4096 * 4000, 1000, 20_000), (0, 0, 0)] + [(-address, 0, 0) for address in alive]
+    trace = sampled_trace(tmp_path / "t.tide", events)
+    assert facts(trace, "leaks")["alive"] == 201 * 20_000 <= facts(trace, "peak")["peak_heap"]
 
 
 def test_no_stretch_peaks_higher_than_the_run(run, facts, tmp_path):
@@ -179,6 +195,23 @@ def test_no_question_tells_of_more_than_the_peak(run, facts, tmp_path, seed):
     assert max(row["peak_heap"] for row in rows("processes")) == peak
     for part in range(5, 100, 5):
         assert sum(row["bytes"] for row in rows("peak", "--at", f"{part}%")) <= peak
+    assert 0 < max(live for _, live in facts(trace, "lines")["live_heap"]) <= peak
+
+
+def test_what_holds_all_of_a_peak_is_no_less_sure_than_the_peak(run, tmp_path):
+    """One sample at a time, which stands for far more than there is."""
+    events = [event for i in range(1, 300) for event in ((4096 * i, 1000, 2_000_000), (-4096 * i, 0, 0))]
+    trace = sampled_trace(tmp_path / "t.tide", events)
+    tables = json.loads(run("report", trace, "peak", "-f", "json").stdout)["tables"]
+    said = json.loads(run("report", trace, "summary", "-f", "json").stdout)["tables"]["facts"]["values"]
+    row, = tables["peak"]["rows"]
+    assert row["bytes"] == said["peak_heap"] and 100 < row["error_percent"] <= said["peak_heap_error_percent"]
+
+
+def test_where_no_sample_was_alive_something_may_have_been(run, facts, tmp_path):
+    trace = sampled_trace(tmp_path / "t.tide", [(4096, 1000, 20_000), (-4096, 0, 0)])
+    text = " ".join(run("report", trace, "leaks").stdout.split())
+    assert "No sample was alive at the end: what was is less than" in text and "Nothing" not in text
 
 
 @pytest.mark.parametrize("kind", ["churn", "bursts", "hill", "large"])

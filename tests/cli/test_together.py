@@ -1,7 +1,7 @@
 """The peak of several processes: one replay of the trace by its times, which every question agrees with.
 
 The replay here is an own one, by docs/tide.py: events in the order of time, those of one time in the order
-of the trace, and a process ends after all events of its time.
+of the trace, and a process ends after all events of its time, or when what it became by exec(2) begins.
 """
 
 import collections
@@ -60,10 +60,42 @@ class Mapped:
         return process, [-4096 * len(gone), 4096 * len(touched) if counts else 0]
 
 
+class Formers:
+    """What processes were before exec(2)."""
+
+    def __init__(self):
+        self.was = {}
+
+    def take(self, record):
+        if record["kind"] == "PROCESS" and record["born"] == 3 and record["parent"]:
+            self.was[record["process"]] = record["parent"]
+
+    def of(self, process, known):
+        """The last of them that is known, or None."""
+        process = self.was.get(process)
+        while process and process not in known:
+            process = self.was.get(process)
+        return process
+
+
+def without_formers(events, formers):
+    known, over, out = {process for _, process, _ in events}, set(), []
+    for time, process, change in events:
+        former = formers.of(process, known)
+        if process in over:
+            continue
+        if former and former not in over and change is not None:
+            out.append((time, former, None))
+            over.add(former)
+        out.append((time, process, change))
+    return out
+
+
 def events_of(tide, trace):
     """All events as (time, process, bytes; None: it ends), in the order of time."""
-    sizes, events, ends, last, mapped = {}, [], {}, collections.Counter(), Mapped()
+    sizes, events, ends, last, mapped, formers = {}, [], {}, collections.Counter(), Mapped(), Formers()
     for record in tide.read(trace.read_bytes()):
+        formers.take(record)
         process, changes = mapped.take(record)
         for change in filter(None, changes):
             last[process] = max(last[process], record["time_ns"])
@@ -79,7 +111,7 @@ def events_of(tide, trace):
                 bytes_ = sizes.get((process, info), 0)
                 events.append((last[process], process, -bytes_ if what == "free" else bytes_))
     ended = [(max(ends[p], last[p]), p, None) for p in last if p in ends]
-    return sorted(events + ended, key=lambda e: (e[0], e[2] is None))
+    return without_formers(sorted(events + ended, key=lambda e: (e[0], e[2] is None)), formers)
 
 
 def replay(events):

@@ -123,15 +123,15 @@ static void test_creators(void)
 
 static void test_functions(void)
 {
-    const uint32_t *functions = NULL;
+    const struct blame_name *of_frame = NULL;
     uint32_t line;
 
     make();
-    CHECK_EQ(blame_functions(&blame, F_LOOP, &functions), 1);
-    CHECK_STR(blame.functions[functions[0]].name, "loop");
-    CHECK_EQ(blame_functions(&blame, F_DECODE, &functions), 0);
-    CHECK_EQ(blame_functions(&blame, 0, &functions), 0);
-    CHECK_EQ(blame_functions(&blame, 1000, &functions), 0);
+    CHECK_EQ(blame_names(&blame, F_LOOP, &of_frame), 1);
+    CHECK_STR(blame.functions[of_frame[0].function].name, "loop");
+    CHECK_EQ(blame_names(&blame, F_DECODE, &of_frame), 0);
+    CHECK_EQ(blame_names(&blame, 0, &of_frame), 0);
+    CHECK_EQ(blame_names(&blame, 1000, &of_frame), 0);
     line = blame_stack(&blame, S_LAMBDA); /* it shares its line with loop, which is shown */
     CHECK_STR(blame.functions[blame.lines[line].function].name, "loop");
     CHECK_STR(blame.functions[blame_function(&blame, S_LAMBDA)].name, "<lambda>");
