@@ -39,13 +39,19 @@ static uint64_t weight(const struct heap_stack_sum *s)
     return s->held;
 }
 
+/* What was freed once, say: no step of the loop makes more or less of it. */
+static bool is_level(const struct step_verdict *v)
+{
+    return v->trend == STEP_STEADY && fabs(v->per_step) < 0.5;
+}
+
 static void rank(struct heap_row *row, void *context)
 {
     const struct steps_answer *w = context;
     struct step_verdict v;
 
     row->rank = -1;
-    if (!step_growth_of(&w->state->growth, row, &v))
+    if (!step_growth_of(&w->state->growth, row, &v) || is_level(&v))
         return;
     row->rank = v.trend == STEP_GROWING ? 2 : v.per_step > 0;
     row->weight = v.per_step > 0 ? 1 + text_rounded(v.per_step * 1000) : 1;
@@ -90,5 +96,5 @@ void steps_put_growth(const struct steps_answer *w)
         put_stack(w, t, &rows, &rows.rows[i]);
     t->note =
         "Held at the ends of the steps of the loop that has most, after its first; in the process "
-        "where it grew most. Stacks that hold the same after each are left out.";
+        "where it grew most. Stacks that hold no more and no less from step to step are left out.";
 }
