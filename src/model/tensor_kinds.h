@@ -9,7 +9,8 @@
  *   size; but an activation if it dies while the next gradients are computed, those of gradients
  * - optimizer: born in a step of an optimizer, and alive after it
  * - activation: born in a forward phase (or again, to compute gradients), and alive when the next
- *   gradients are computed; if none are, alive after its forward phase
+ *   gradients are computed; if none are, alive after its forward phase, or at the end of the
+ *   recording, where that has no other phase
  * - input: made outside of modules, and alive then; or copied, or computed before a module is
  *   called, and kept after the next gradients, if its stack has made such before any module was
  *   called at all: else it may be what a module has given, and is unknown

@@ -366,6 +366,21 @@ static void a_cache_that_grows_is_one(void)
           are(&l, "r", "other tensors"));
 }
 
+/* Between two calls of the model nothing of 4 KiB is made. */
+static void results_that_are_gathered_are_no_temporaries(void)
+{
+    const char *start = "w=build/empty/400 ", *call = "x=forward/embed/80 h=forward/mul/80 -x ";
+    char kept[120], replaced[120];
+
+    snprintf(kept, sizeof(kept), "%sy=forward/addmm/90 -h ", call);
+    snprintf(replaced, sizeof(replaced), "%sz=forward/addmm/90 -h -z ", call);
+    CHECK(are(judged(start, kept, 6, ""), "y", "activations"));
+    CHECK(are(judged(start, kept, 6, ""), "x", "temporaries") &&
+          are(judged(start, kept, 6, ""), "h", "temporaries"));
+    CHECK(are(judged(start, replaced, 6, "z=forward/addmm/90 "), "z", "temporaries"));
+    CHECK(are(judged(start, kept, 6, ""), "w", "parameters"));
+}
+
 static void nothing_at_all_is_no_mistake(void)
 {
     tensor_kinds_judge(NULL, 0);
@@ -637,6 +652,8 @@ int main(void)
          what_gradients_are_put_together_in_for_other_ranks_counts_as_such},
         {"a cache that is put into another order is one",
          a_cache_that_is_put_into_another_order_is_one},
+        {"results that are gathered are no temporaries",
+         results_that_are_gathered_are_no_temporaries},
         {"what takes turns and does not grow is none", what_takes_turns_and_does_not_grow_is_none},
         {"nothing at all is no mistake", nothing_at_all_is_no_mistake},
         {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},
