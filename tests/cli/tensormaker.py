@@ -34,6 +34,10 @@ PHASES = {
     "held": [("Memory.__init__", SCRIPT, True)],  # an object of the program: nobody calls it
     "member": [("Net.__init__", SCRIPT, True)],  # a module of the program's own
     "forward": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True)],
+    "wrapped": [("Module._call_impl", TORCH + "nn/modules/module.py", True),  # by decorators, which are no modules
+                ("cached.<locals>.wrapper", "/opt/venv/lib/python3.11/site-packages/models/utils.py", True),
+                ("Keeper.call", "/opt/venv/lib/python3.11/site-packages/models/utils.py", True), ("Net.forward", SCRIPT, True)],
+    "hooked": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("keep.<locals>.hook", SCRIPT, True)],
     "backward": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
                  ("torch::autograd::generated::MmBackward0::apply(int)", "libtorch_cpu.so", False)],
     "recompute": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),

@@ -93,6 +93,12 @@ def test_modules_are_named_by_their_classes(asked):
     assert {r["module"] for r in rows if r["kind"] == "activations"} == {"Net", None}
 
 
+def test_a_decorator_does_not_hide_the_module_that_it_wraps(asked):
+    """Nor is a hook one, or what a decorator calls on its way."""
+    rows = asked("a=wrapped/mm/5000 b=hooked/mm/6000", "ops", "--by", "module")["ops"]
+    assert {row["module"]: row["allocated"] for row in rows} == {"Net": 5000, None: 6000}
+
+
 def test_what_the_program_says_comes_before_what_stacks_suggest(asked):
     """A cache that is allocated whole, an input that is computed, and words that are no kind."""
     told = MODEL + STATE + "c=other/zeros/700000@15 ~c=kv_cache:layers.3 " + step() + step(
