@@ -234,6 +234,13 @@ def test_what_grows_from_step_to_step_is_a_leak_and_nothing_else(asked):
     assert rows[0]["site"].startswith("<module> (/srv/app/train.py:30")
 
 
+def test_what_is_freed_once_is_no_growth(asked):
+    start, keep = MODEL + "once=other/mm/50000@30 " + STATE, "kept=other/mm/7000@31 "
+    rows = asked(start + step(keep) * 3 + "-once " + step(keep) * 5, "steps")["growth"]
+    assert [(row["growth_per_step"], row["trend"]) for row in rows] == [(7000, "growing")]
+    assert asked(start + step() * 3 + "-once " + step() * 5, "steps")["growth"] == []
+
+
 def test_what_is_held_over_one_boundary_is_no_leak(asked):
     held = "e9=other/clone/7000@40 "
     for i in range(10):
