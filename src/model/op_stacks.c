@@ -231,7 +231,8 @@ static void set_phase(struct describing *d, const struct op_name *n)
         *phase = OP_PHASE_OPTIMIZER;
     else if (n->found.meaning == OP_CALL)
         *phase = phase_of_call(*phase);
-    else if (n->found.meaning == OP_BUILD && *phase == OP_PHASE_OTHER)
+    else if ((n->found.meaning == OP_BUILD || n->found.meaning == OP_SHARD) &&
+             *phase == OP_PHASE_OTHER)
         *phase = OP_PHASE_BUILD;
     else if (n->found.meaning == OP_PARAMETER && *phase == OP_PHASE_FORWARD)
         *phase = OP_PHASE_BUILD;
@@ -275,6 +276,7 @@ static void take_name(struct describing *d, const struct op_name *n)
         add_maker(d, &n->found);
     out->data |= meaning == OP_DATA;
     out->bucket |= meaning == OP_BUCKET;
+    out->shard |= meaning == OP_SHARD;
 }
 
 static void take_frame(struct describing *d, const struct op_names *names)

@@ -150,6 +150,12 @@ static enum tensor_kind of_build(const struct tensor_lives *j, const struct tens
                                                                           : TENSOR_TEMPORARY;
 }
 
+/* What it is put together of, or padded with, is gone before a module is called. */
+static enum tensor_kind of_shard(const struct tensor_lives *j, const struct tensor *t)
+{
+    return tensor_lives_at(j, t, j->after[t->number].forward) ? TENSOR_PARAMETER : TENSOR_TEMPORARY;
+}
+
 /* Computed before the first step. Where there is none, what a stack makes again and again may be
  * results. */
 static bool is_prepared(const struct tensor_lives *j, const struct tensor *t)
@@ -267,6 +273,8 @@ static enum tensor_kind kind_of(struct tensor_lives *j, const struct tensor *t)
         return TENSOR_UNKNOWN;
     if (t->from->bucket)
         return TENSOR_GRADIENT;
+    if (t->from->shard)
+        return of_shard(j, t);
     switch (t->from->phase) {
     case OP_PHASE_OPTIMIZER:
         return of_result(j, t, TENSOR_OPTIMIZER);

@@ -2,7 +2,8 @@
  * a pure function over the tensors of one process, in the order of their births.
  *
  * - parameter: born where a module was made, moved or loaded, blank or in place of one that was,
- *   and alive in the next forward phase; or outside of modules, with a gradient of its size
+ *   and alive in the next forward phase; or outside of modules, with a gradient of its size;
+ *   or a rank's part of some
  * - buffer: the same, but computed and without a gradient of its size; or born once in a forward
  *   phase, and kept
  * - gradient: born in a backward phase, and alive after it; or until its end, if of a parameter's

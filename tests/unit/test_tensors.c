@@ -52,6 +52,7 @@ static void bear(struct life *l, const char *word)
         .framework = "test",
         .node = node,
         .bucket = !strcmp(l->ops[i], "bucket"),
+        .shard = !strcmp(l->ops[i], "shard"),
         .op = l->ops[i],
         .called = l->ops[i],
         .phase = phase_of(phase),
@@ -195,6 +196,16 @@ static void what_gradients_are_put_together_in_for_other_ranks_counts_as_such(vo
     struct life *l = judged(MODEL "first=other/bucket/440 ", TRAIN "-x -loss ", 3, "");
 
     CHECK(are(l, "first", "gradients") && are(l, "b", "parameters"));
+}
+
+/* Gradients of all are one block there, so no size tells. */
+static void what_a_rank_has_of_parameters_is_one(void)
+{
+    struct life *l = judged("part=build/shard/444 pad=build/shard/448 -pad ", TRAIN "-x -loss ", 3,
+                            "");
+
+    CHECK(are(l, "part", "parameters") && are(l, "pad", "temporaries"));
+    CHECK(are(l, "gw", "gradients"));
 }
 
 static void gradients_that_nothing_is_born_after_are_gradients(void)
@@ -590,6 +601,9 @@ static void frames_of_torch_are_known(void)
     CHECK(
         found("c10d::Reducer::initialize_buckets(std::vector<int>&&)", "/x/libtorch_cpu.so", false)
             .meaning == OP_BUCKET);
+    CHECK(found("FSDPParam._init_sharded_param",
+                "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py", true)
+              .meaning == OP_SHARD);
     CHECK(found("train", "/home/u/a.py", true).meaning == OP_NOTHING);
     CHECK(found("at::_ops::::call(", NULL, false).meaning == OP_NOTHING);
     CHECK(found(NULL, NULL, false).meaning == OP_NOTHING);
@@ -630,6 +644,7 @@ int main(void)
         {"what an optimizer keeps is its state", what_an_optimizer_keeps_is_its_state},
         {"gradients of several batches stay gradients",
          gradients_of_several_batches_stay_gradients},
+        {"what a rank has of parameters is one", what_a_rank_has_of_parameters_is_one},
         {"gradients that nothing is born after are gradients",
          gradients_that_nothing_is_born_after_are_gradients},
         {"copies of results are not told from data", copies_of_results_are_not_told_from_data},
