@@ -71,13 +71,16 @@ static void note_began(struct moments *m, uint64_t process, uint64_t time_ns)
         intmap_put(&m->began, process, time_ns);
 }
 
-/* That windows were asked for stands before all events. */
+/* That windows were asked for stands before all events, as does that a file of another tool was
+ * imported, which has no modules.
+ */
 static void take_fact(struct moments *m, const struct trace_event *ev)
 {
     const char *key = names_get(m->names, ev->fact.key);
 
     if (ev->fact.subject == TRACE_OF_RUN && key && strcmp(key, FACT_WINDOWS) == 0)
         m->outside = true;
+    m->find.active |= ev->fact.subject == TRACE_OF_RUN && key && !strcmp(key, FACT_IMPORTED);
 }
 
 void moments_take(struct moments *m, const struct trace_event *ev)
