@@ -6,6 +6,7 @@
     {KEY=VALUE and }             what is born between is born under this label
     ?PHASE/OP/BYTES[@LINE]       one is asked for in vain
     !NAME                        the program sets a mark of this name
+    +BYTES                       the recorder tells that a library has come, and that blocks of so many bytes are recorded each
     |                            the program says that a step has ended
     [OP  ]                       an operator begins; the innermost one ends
     %OP  %                       PyTorch tells that an operator begins; that the innermost one ends
@@ -176,6 +177,8 @@ class Maker:
         elif word.startswith("?"):
             stack, size = self.asked(word[1:])
             self.event(tm.SPACE_FAILED, 1, size, stack, 0, self.text("posix_memalign"), 12)
+        elif word.startswith("+"):
+            self.event(tm.MARK, 1, 7, self.text("libtorch_cpu.so"), int(word[1:]))
         elif word.startswith("!"):
             self.event(tm.MARK, 1, 0, self.text(word[1:]), 0)
         elif word.startswith("%"):

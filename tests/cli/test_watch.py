@@ -76,6 +76,12 @@ def test_a_write_is_declared_by_what_is_told_around_it(run, tmp_path, text, expe
     assert [(row["name"], row["by"], row["offset"], row["times"], row["declared"]) for row in rows] == expected
 
 
+def test_what_the_recorder_tells_is_nothing_that_the_program_has_said(run, tmp_path):
+    path = tensormaker.make(tmp_path / "t.tide", "a=other/mm/5000 @a !said +4096 *a")
+    rows = json.loads(run("report", path, "watch", "-f", "json").stdout)["tables"]["changes"]["rows"]
+    assert [row["after"] for row in rows] == ["mark said"]
+
+
 def test_every_change_has_who_made_it(watched, build):
     blocks, changes = watched(build / "tests" / "targets" / "record" / "watches")
     assert [(c["name"], c["by"], c["after"]) for c in changes] == [
