@@ -77,7 +77,11 @@ struct absorb_process {
         struct block block; /* the dead one */
     } * suspects;
     size_t suspect_count, suspect_room; /* of this tick */
-    bool renumbered;                    /* it knows pids by other numbers than we do */
+    struct {
+        uint64_t from;  /* every block of so many bytes and more is told; 0: as the run begins */
+        uint32_t since; /* and this sample */
+    } whole;
+    bool renumbered;     /* it knows pids by other numbers than we do */
     bool gaps;           /* it was not recorded all the time: blocks may live that are not known */
     bool threaded;       /* more than one ring: records of a tick may be seen in the wrong order */
     bool beyond;         /* it has told more than is kept of one: the rest is not read */
@@ -111,7 +115,9 @@ struct absorb {                /* of a trace */
     struct trace_store *store; /* NULL: count only */
     bool silent;               /* somebody else tells of processes */
     const char *watch;         /* tensors that are to be watched; NULL: none */
-    uint64_t now_ns;           /* as of the last look: nothing is much later */
+    uint64_t whole_from; /* every block of so many bytes and more is told, as the run begins; 0: it
+                            is not known */
+    uint64_t now_ns;     /* as of the last look: nothing is much later */
     struct stackmap stackmap;
     uint64_t thread_count, region_count;
     struct contexts_numbers contexts;

@@ -105,6 +105,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
     c->door = giver_listen(RING_GIVEN);
     c->rings.control->secret = presented_open(&c->presented, giver_listen(RING_WHO));
     c->absorb.store = store;
+    c->absorb.whole_from = c->rings.control->whole_from;
     memcpy(c->environment, RING_ENV "=", name);
     rings_path(&c->rings, c->environment + name, sizeof(c->environment) - name);
     set_windows(c, options);

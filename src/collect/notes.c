@@ -150,7 +150,7 @@ static bool take_sample(struct absorb *a, struct absorb_ring *r, const uint64_t 
     block->info = ABSORB_SAMPLED;
     block->thread = r->thread & 0xffff;
     block->order = (uint32_t)r->process->counts.samples;
-    block->birth = 0;
+    block->birth = (uint32_t)(w[2] < UINT32_MAX ? w[2] : UINT32_MAX);
     if (w[2] >= LARGE_BYTES)
         large_add(&r->process->large, &r->process->blocks,
                   (struct large_block){first >> 16, w[2], (uint32_t)fields.stack, block->order,

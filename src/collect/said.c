@@ -188,7 +188,7 @@ static bool take_watch(struct absorb *a, struct absorb_ring *r, const uint64_t *
     }
     put_record(a, TRACE_WATCH, r->tick, &fields, 6);
     if (fields.watch_kind == TRACE_WATCH_BEGAN)
-        was_freed_ask(r, fields.address);
+        was_freed_ask(a, r, fields.address, w[1] >> 4);
     return true;
 }
 
@@ -218,8 +218,10 @@ bool said_take(struct absorb *a, struct absorb_ring *r, const uint64_t *w, uint6
         return false;
     if ((first >> 5 & 0x7ff) == RING_MARK_REACH)
         return take_reach(r, w + 3, bytes);
-    if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE)
+    if ((first >> 5 & 0x7ff) == RING_MARK_WHOLE) {
         note_framework(&a->totals, w[1], (const char *)(w + 3), bytes);
+        was_freed_limit(a, r->process, w[1], bytes);
+    }
     note_said(&a->totals, (unsigned int)(first >> 5) & 0x7ff, first >> 16);
     r->process->gaps |= is_gap((unsigned int)(first >> 5) & 0x7ff);
     if ((first >> 5 & 0x7ff) == RING_MARK_ACCESS)

@@ -29,7 +29,8 @@ static bool covers(const struct infos *infos, const struct block *block, uint64_
     uint64_t start = base + block->offset;
 
     return block->info && block->info != BLOCK_DEAD && start <= address &&
-           address - start < infos->bytes[block->info];
+           address - start < (block->info == ABSORB_SAMPLED ? block->birth /* its bytes */
+                                                            : infos->bytes[block->info]);
 }
 
 static bool is_in_large(struct absorb_process *p, uint64_t address)
@@ -38,7 +39,8 @@ static bool is_in_large(struct absorb_process *p, uint64_t address)
         const struct large_block *l = &p->large.list[i];
         const struct block *b = blocks_find(&p->blocks, l->address);
 
-        if (b && l->address <= address && address - l->address < p->infos.bytes[b->info])
+        if (b && b->order == l->order && b->birth == l->birth && l->address <= address &&
+            address - l->address < l->bytes)
             return true;
     }
     return false;
@@ -66,12 +68,31 @@ static bool is_of_arena(const struct absorb_process *p, uint64_t address)
     return !m || m->kind == TRACE_MMAP_ARENA;
 }
 
-void was_freed_ask(struct absorb_ring *r, uint64_t address)
+/* Would a block that has got all of this memory since be known? */
+static bool would_know(const struct absorb *a, const struct absorb_process *p,
+                       const struct block *block, uint64_t bytes)
+{
+    uint64_t from = p->whole.from ? p->whole.from : a->whole_from;
+
+    return !p->gaps &&
+           (!p->counts.samples || (from && bytes >= from && block->order >= p->whole.since));
+}
+
+void was_freed_limit(const struct absorb *a, struct absorb_process *p, uint64_t from, bool anew)
+{
+    uint64_t before = p->whole.from ? p->whole.from : a->whole_from;
+
+    p->whole.from = !anew && before > from ? before : from;
+    if (anew)
+        p->whole.since = (uint32_t)p->counts.samples;
+}
+
+void was_freed_ask(const struct absorb *a, struct absorb_ring *r, uint64_t address, uint64_t bytes)
 {
     struct absorb_process *p = r->process;
     const struct block *block = dead_at(&p->blocks, address);
 
-    if (!block || p->gaps || p->counts.samples || p->suspect_count == SUSPECTS_MOST)
+    if (!block || p->suspect_count == SUSPECTS_MOST || !would_know(a, p, block, bytes))
         return;
     memory_fit(p->suspects, p->suspect_room, p->suspect_count + 1);
     p->suspects[p->suspect_count++] = (struct absorb_suspect){address, r->tick, r->thread, *block};
@@ -81,8 +102,8 @@ static bool holds(struct absorb_process *p, const struct absorb_suspect *s)
 {
     const struct block *block = dead_at(&p->blocks, s->address);
 
-    return block && memcmp(block, &s->block, sizeof(*block)) == 0 && !p->counts.samples &&
-           is_of_arena(p, s->address) && !is_in_block(p, s->address);
+    return block && memcmp(block, &s->block, sizeof(*block)) == 0 && is_of_arena(p, s->address) &&
+           !is_in_block(p, s->address);
 }
 
 void was_freed_tell(struct absorb *a, struct absorb_process *p)

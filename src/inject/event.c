@@ -39,9 +39,9 @@ void event_now_and_then(void (*function)(void))
     atomic_store(&look, function);
 }
 
-static void look_elsewhere(void)
+static void look_elsewhere(bool all)
 {
-    void (*function)(void) = atomic_load_explicit(&look, memory_order_acquire);
+    void (*function)(void) = all ? atomic_load_explicit(&look, memory_order_acquire) : NULL;
 
     if (function)
         function();
@@ -84,7 +84,7 @@ static OUTLINE void take_sample(const void *p, size_t size, enum ring_origin ori
         words[2] = sample_next();
     else
         sample_spare(size);
-    look_elsewhere();
+    look_elsewhere(due == SAMPLE_ONE || !(++local.turns & 15));
     t = record_enter(c.sp);
     if (t) {
         python_tell_end(t);
@@ -104,7 +104,7 @@ static OUTLINE void look_around(uintptr_t frame)
 {
     struct thread *t;
 
-    look_elsewhere();
+    look_elsewhere(true);
     t = record_enter(frame);
     if (!t)
         return;

@@ -50,57 +50,73 @@ static inline void fetch(struct lookup *t, uint64_t key)
     }
 }
 
-static struct lookup_entry *find(struct lookup *t, uint64_t key, uint32_t *number)
+/* The number of a segment's first entry. */
+static uint32_t number_from(unsigned int s)
 {
-    uint32_t base = 1;
+    return 1 + (segment_size(s) - LOOKUP_FIRST) / 3;
+}
 
-    fetch(t, key);
-    for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {
-        struct lookup_entry *segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
-        struct lookup_entry *group;
+static struct lookup_entry *find_in(struct lookup *t, unsigned int s, uint64_t key,
+                                    uint32_t *number)
+{
+    struct lookup_entry *segment = atomic_load_explicit(&t->segments[s], memory_order_acquire);
+    struct lookup_entry *group = segment ? group_of(segment, s, key) : NULL;
 
-        if (!segment)
-            return NULL;
-        group = group_of(segment, s, key);
-        for (unsigned int i = 0; i < GROUP; i++) {
-            if (atomic_load_explicit(&group[i].key, memory_order_acquire) == key) {
-                *number = base + (uint32_t)(group + i - segment);
-                return group + i;
-            }
+    for (unsigned int i = 0; group && i < GROUP; i++) {
+        if (atomic_load_explicit(&group[i].key, memory_order_acquire) == key) {
+            *number = number_from(s) + (uint32_t)(group + i - segment);
+            return group + i;
         }
-        base += segment_size(s);
     }
     return NULL;
 }
 
-/* Take a free entry for `mark`; a thread that adds the same key meanwhile is found out. Of an entry
- * that is in use, the lock of its cache line is not asked for.
+static struct lookup_entry *find(struct lookup *t, uint64_t key, uint32_t *number)
+{
+    unsigned int newest = atomic_load_explicit(&t->newest, memory_order_relaxed);
+    struct lookup_entry *entry = newest ? find_in(t, newest, key, number) : NULL;
+
+    if (entry)
+        return entry;
+    fetch(t, key);
+    for (unsigned int s = 0; !entry && s < LOOKUP_SEGMENTS; s++) {
+        if (!atomic_load_explicit(&t->segments[s], memory_order_relaxed))
+            return NULL;
+        entry = find_in(t, s, key, number);
+    }
+    return entry;
+}
+
+/* Take a free entry of this segment for `mark`; a thread that adds the same key meanwhile is found
+ * out. Of an entry that is in use, the lock of its cache line is not asked for.
  */
+static enum lookup_claim take_in(struct lookup *t, unsigned int s, uint64_t key, uint64_t mark,
+                                 uint32_t *number, struct lookup_entry **entry)
+{
+    struct lookup_entry *segment = segment_of(t, s);
+    struct lookup_entry *group = segment ? group_of(segment, s, key) : NULL;
+
+    for (unsigned int i = 0; group && i < GROUP; i++) {
+        uint64_t there = atomic_load_explicit(&group[i].key, memory_order_acquire);
+
+        *number = number_from(s) + (uint32_t)(group + i - segment);
+        *entry = group + i;
+        if (!there && atomic_compare_exchange_strong(&group[i].key, &there, mark))
+            return LOOKUP_ADDED;
+        if (there == key)
+            return LOOKUP_FOUND;
+    }
+    return LOOKUP_FULL;
+}
+
 static enum lookup_claim take(struct lookup *t, uint64_t key, uint64_t mark, uint32_t *number,
                               struct lookup_entry **entry)
 {
-    uint32_t base = 1;
+    enum lookup_claim claim = LOOKUP_FULL;
 
-    for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++) {
-        struct lookup_entry *segment = segment_of(t, s);
-        struct lookup_entry *group;
-
-        if (!segment)
-            return LOOKUP_FULL;
-        group = group_of(segment, s, key);
-        for (unsigned int i = 0; i < GROUP; i++) {
-            uint64_t there = atomic_load_explicit(&group[i].key, memory_order_acquire);
-
-            *number = base + (uint32_t)(group + i - segment);
-            *entry = group + i;
-            if (!there && atomic_compare_exchange_strong(&group[i].key, &there, mark))
-                return LOOKUP_ADDED;
-            if (there == key)
-                return LOOKUP_FOUND;
-        }
-        base += segment_size(s);
-    }
-    return LOOKUP_FULL;
+    for (unsigned int s = 0; claim == LOOKUP_FULL && s < LOOKUP_SEGMENTS && segment_of(t, s); s++)
+        claim = take_in(t, s, key, mark, number, entry);
+    return claim;
 }
 
 enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *number,
@@ -113,7 +129,16 @@ enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *n
 enum lookup_claim lookup_claim_new(struct lookup *t, uint64_t key, uint32_t *number,
                                    struct lookup_entry **entry)
 {
-    return take(t, key, key, number, entry);
+    unsigned int newest = atomic_load_explicit(&t->newest, memory_order_relaxed);
+    enum lookup_claim claim = LOOKUP_FULL;
+
+    if (atomic_load_explicit(&t->segments[newest], memory_order_relaxed))
+        claim = take_in(t, newest, key, key, number, entry);
+    if (claim == LOOKUP_FULL)
+        claim = take(t, key, key, number, entry);
+    if (claim == LOOKUP_ADDED && newest + 1 < LOOKUP_SEGMENTS && *number >= number_from(newest + 1))
+        atomic_store_explicit(&t->newest, newest + 1, memory_order_relaxed);
+    return claim;
 }
 
 enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
@@ -176,6 +201,7 @@ void lookup_each(struct lookup *t, void (*visit)(struct lookup_entry *entry))
 
 void lookup_forget(struct lookup *t)
 {
+    atomic_store(&t->newest, 0);
     for (unsigned int s = 0; s < LOOKUP_SEGMENTS; s++)
         atomic_store(&t->segments[s], NULL);
 }

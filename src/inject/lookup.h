@@ -23,6 +23,8 @@ struct lookup_entry {
 
 struct lookup {
     _Atomic(struct lookup_entry *) segments[LOOKUP_SEGMENTS];
+    _Atomic uint32_t
+        newest; /* where lookup_claim_new had to go last: what comes and goes is there */
 };
 
 enum lookup_claim { LOOKUP_FULL = -1, LOOKUP_FOUND = 0, LOOKUP_ADDED = 1 };
@@ -32,7 +34,9 @@ enum lookup_claim lookup_claim(struct lookup *t, uint64_t key, uint32_t *number)
 /* The same, for who uses its value: unless LOOKUP_FULL. */
 enum lookup_claim lookup_claim_entry(struct lookup *t, uint64_t key, uint32_t *number,
                                      struct lookup_entry **entry);
-/* The same of a key that is known not to be there: it is not looked for first. */
+/* The same of a key that is known not to be there, and that nobody else adds: it is not looked for
+ * first, nor are segments that were full. Only in a table where all is added so, or by the one
+ * before for keys that may be there. */
 enum lookup_claim lookup_claim_new(struct lookup *t, uint64_t key, uint32_t *number,
                                    struct lookup_entry **entry);
 /* False: it was not there; *value: what it had. */

@@ -30,7 +30,7 @@ extern _Atomic bool sample_used, sample_many_used __attribute__((visibility("hid
 
 static inline uint32_t sample_class(const void *p)
 {
-    return (uint32_t)((uintptr_t)p >> 4 ^ (uintptr_t)p >> 24);
+    return (uint32_t)((uintptr_t)p >> 6 ^ (uintptr_t)p >> 24);
 }
 
 static inline bool sample_marked(const void *p)

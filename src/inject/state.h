@@ -258,7 +258,7 @@ struct local { /* TLS */
     uint8_t asks;   /* the program is inside pthread_getattr_np, and has its lock */
     uint8_t ours;   /* libc allocates for us: not the program's doing */
     uint8_t muted;  /* another allocator is at work, whose blocks are told by themselves */
-    uint8_t turns;  /* allocations in exact mode, to look at something once in a while */
+    uint8_t turns;  /* blocks that are recorded each, to look at something once in a while */
     uint8_t masked; /* the program believes that it has blocked our signal */
     uint8_t cut;    /* a sample has ended a wait of the thread, see restart.h */
     uint8_t ranges; /* that are open, see ranges.h; no more than 255 are told apart */

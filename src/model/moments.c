@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OURS "tidemark: --" /* how such a mark begins (inject/torch_start.py) */
 #define MOMENTS_MOST ((size_t)1 << 20)
 #define PROCESSES_MOST ((size_t)1 << 20)
 
@@ -18,6 +19,11 @@ void moments_start(struct moments *m, const struct names *names, struct threads 
 static bool is_kept(uint64_t kind)
 {
     return kind == TRACE_MARK_MOMENT || kind == TRACE_MARK_STEP || kind == TRACE_MARK_SNAPSHOT;
+}
+
+bool moments_is_ours(uint64_t kind, const char *name)
+{
+    return kind == TRACE_MARK_MOMENT && name && !strncmp(name, OURS, strlen(OURS));
 }
 
 /* A process goes by its own word, and else by the last that was said. */
@@ -42,7 +48,7 @@ static void take_mark(struct moments *m, const struct trace_event *ev)
 
     if (ev->mark.mark_kind == TRACE_MARK_WINDOW || ev->mark.mark_kind == TRACE_MARK_WINDOW_END)
         take_window(m, t ? t->process : 0, ev->mark.mark_kind == TRACE_MARK_WINDOW);
-    if (!is_kept(ev->mark.mark_kind))
+    if (!is_kept(ev->mark.mark_kind) || moments_is_ours(ev->mark.mark_kind, name))
         return;
     if (m->count == MOMENTS_MOST) {
         m->left_out++;
@@ -71,13 +77,16 @@ static void note_began(struct moments *m, uint64_t process, uint64_t time_ns)
         intmap_put(&m->began, process, time_ns);
 }
 
-/* That windows were asked for stands before all events. */
+/* That windows were asked for stands before all events, as does that a file of another tool was
+ * imported, which has no modules.
+ */
 static void take_fact(struct moments *m, const struct trace_event *ev)
 {
     const char *key = names_get(m->names, ev->fact.key);
 
     if (ev->fact.subject == TRACE_OF_RUN && key && strcmp(key, FACT_WINDOWS) == 0)
         m->outside = true;
+    m->find.active |= ev->fact.subject == TRACE_OF_RUN && key && !strcmp(key, FACT_IMPORTED);
 }
 
 void moments_take(struct moments *m, const struct trace_event *ev)

@@ -61,6 +61,10 @@ void moments_free(struct moments *m);
 void moments_read(struct moments *m, struct trace *t, struct arena *a,
                   const struct process_lens *only);
 
+/* Is it a mark by which the recorder says something of an option, for the question that it is
+ * about? */
+bool moments_is_ours(uint64_t kind, const char *name);
+
 /* When step i of a loop began. */
 uint64_t moments_from(const struct moments_loop *l, size_t i);
 

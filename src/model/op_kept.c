@@ -37,7 +37,7 @@ static uint64_t flags_of(const struct op_stack *o)
 {
     return (uint64_t)o->native | (uint64_t)o->tensor << 1 | (uint64_t)o->workspace << 2 |
            (uint64_t)o->reserve << 3 | (uint64_t)o->data << 4 | (uint64_t)o->bucket << 5 |
-           (uint64_t)o->outside << 6 | (uint64_t)o->phase << 8;
+           (uint64_t)o->outside << 6 | (uint64_t)o->shard << 7 | (uint64_t)o->phase << 8;
 }
 
 /* Texts are kept once each, so their place stands for them. */

@@ -46,6 +46,7 @@ struct op_stack {
     bool reserve;   /* or what a framework's pool takes, to make tensors of it later */
     bool data;      /* where inputs are read */
     bool bucket;    /* for gradients, of which other ranks are told */
+    bool shard;     /* for a rank's part of parameters */
     bool outside;   /* of the windows: nothing is known of it */
 };
 

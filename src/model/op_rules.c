@@ -29,6 +29,7 @@ static const struct op_rule rules[] = {
     {TORCH, "torch::autograd::generated::%::apply(*", NULL, false, OP_NODE},
     {TORCH, "torch::autograd::%::apply(*", NULL, false, OP_NODE},
     {TORCH, "c10d::Reducer::initialize_buckets(*", NULL, false, OP_BUCKET},
+    {TORCH, "*_init_sharded_param", "*/torch/distributed/fsdp/*.py", true, OP_SHARD},
     {TORCH, "dnnl*", "*/libtorch*", false, OP_WORKSPACE},
     {TORCH, "mkl_*", "*/libtorch*", false, OP_WORKSPACE},
     {TORCH, NULL, "*/libtorch*.so*", false, OP_FRAMEWORK},

@@ -27,6 +27,7 @@ enum op_meaning {
     OP_MADE,      /* the code that makes an object: the name of its class */
     OP_DATA,      /* inputs are read or put together */
     OP_BUCKET,    /* gradients of several parameters are put together, for other ranks */
+    OP_SHARD,     /* the part of parameters is made that a rank has instead of them */
     OP_COMPILED,  /* a generated function: its file and line name what is done */
     OP_FRAMEWORK, /* of a framework, and nothing else is known */
 };

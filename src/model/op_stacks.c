@@ -102,7 +102,8 @@ struct describing {
     struct op_stacks *stacks;
     struct op_stack *out;
     uint64_t caller; /* the stack without the frame that is being looked at, and what that calls */
-    bool called;     /* the next line of Python is that of a module */
+    bool called;     /* the next line of Python is that of a module, */
+    bool wrapped;    /* or one that stands before it: then its `forward` is yet to come */
     bool stepping;   /* the optimizer is not within the engine of gradients */
     bool outermost;  /* no operator was met since the last line of Python */
     struct op_class *makers[MAKERS_MOST];
@@ -142,6 +143,30 @@ static void add_maker(struct describing *d, const struct op_found *found)
     d->out->maker = c;
     if (d->maker_count < MAKERS_MOST)
         d->makers[d->maker_count++] = c;
+}
+
+/* Of "f.<locals>.wrapper", as decorators make them, what it wraps is called by it. */
+static bool is_wrapper(const char *function)
+{
+    const char *end = function ? strrchr(function, '.') : NULL;
+
+    return end && end - function >= 8 && strncmp(end - 8, "<locals>", 8) == 0;
+}
+
+static bool is_forward(const char *function)
+{
+    const char *end = function ? strrchr(function, '.') : NULL;
+
+    return end && strcmp(end, ".forward") == 0;
+}
+
+static void take_called(struct describing *d, const char *function)
+{
+    d->wrapped |= is_wrapper(function);
+    if (!d->wrapped || is_forward(function))
+        add_class(d, function);
+    d->called = d->wrapped && !is_forward(function);
+    d->wrapped = d->called;
 }
 
 /* Who makes a module is taken for one: a part of a model that is never called itself. */
@@ -206,7 +231,8 @@ static void set_phase(struct describing *d, const struct op_name *n)
         *phase = OP_PHASE_OPTIMIZER;
     else if (n->found.meaning == OP_CALL)
         *phase = phase_of_call(*phase);
-    else if (n->found.meaning == OP_BUILD && *phase == OP_PHASE_OTHER)
+    else if ((n->found.meaning == OP_BUILD || n->found.meaning == OP_SHARD) &&
+             *phase == OP_PHASE_OTHER)
         *phase = OP_PHASE_BUILD;
     else if (n->found.meaning == OP_PARAMETER && *phase == OP_PHASE_FORWARD)
         *phase = OP_PHASE_BUILD;
@@ -250,6 +276,7 @@ static void take_name(struct describing *d, const struct op_name *n)
         add_maker(d, &n->found);
     out->data |= meaning == OP_DATA;
     out->bucket |= meaning == OP_BUCKET;
+    out->shard |= meaning == OP_SHARD;
 }
 
 static void take_frame(struct describing *d, const struct op_names *names)
@@ -263,11 +290,11 @@ static void take_frame(struct describing *d, const struct op_names *names)
         take_name(d, n);
         if (!names->python || n->found.meaning == OP_CALL) {
             d->called |= n->found.meaning == OP_CALL;
+            d->wrapped &= n->found.meaning != OP_CALL;
             continue;
         }
         if (d->called)
-            add_class(d, n->function);
-        d->called = false;
+            take_called(d, n->function);
     }
 }
 

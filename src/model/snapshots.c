@@ -108,7 +108,8 @@ static void take_mark(struct snapshots *s, const struct trace_event *ev)
                              .name = name ? name : "",
                              .value = ev->mark.value};
 
-    if (m.kind == TRACE_MARK_MOMENT || m.kind == TRACE_MARK_SNAPSHOT)
+    if ((m.kind == TRACE_MARK_MOMENT || m.kind == TRACE_MARK_SNAPSHOT) &&
+        !moments_is_ours(m.kind, m.name))
         add(s, &m);
 }
 

@@ -92,6 +92,22 @@ static bool is_given(const struct tensor_lives *j, const struct tensor *t)
     return leaves < j->count && tensor_lives_at(j, t, leaves);
 }
 
+/* The same where nothing but modules makes tensors, so that no phase ends: it is there for good,
+ * though its stack has come again and again.
+ */
+static bool is_gathered(struct tensor_lives *j, const struct tensor *t)
+{
+    const struct tensor_after *a = &j->after[t->number];
+    uint64_t before;
+
+    if (t->until < j->count || a->leaves < j->count)
+        return false;
+    if (a->same == j->count || j->after[a->same].same == j->count)
+        return intmap_get(&j->kinds, t->stack, &before) && before == TENSOR_ACTIVATION;
+    intmap_put(&j->kinds, t->stack, TENSOR_ACTIVATION);
+    return true;
+}
+
 static enum tensor_kind of_forward(struct tensor_lives *j, const struct tensor *t)
 {
     const struct tensor_after *a = &j->after[t->number];
@@ -99,7 +115,7 @@ static enum tensor_kind of_forward(struct tensor_lives *j, const struct tensor *
     if (grows(j, t))
         return TENSOR_CACHE;
     if (a->backward == j->count)
-        return is_given(j, t) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
+        return is_given(j, t) || is_gathered(j, t) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
     if (tensor_lives_on(j, t) && tensor_is_born_once(j, t) && j->cycles > TENSOR_LASTS)
         return TENSOR_BUFFER;
     return tensor_lives_at(j, t, a->backward) ? TENSOR_ACTIVATION : TENSOR_TEMPORARY;
@@ -132,6 +148,12 @@ static enum tensor_kind of_build(const struct tensor_lives *j, const struct tens
 
     return tensor_lives_at(j, t, forward < backward ? forward : backward) ? of_module(j, t)
                                                                           : TENSOR_TEMPORARY;
+}
+
+/* What it is put together of, or padded with, is gone before a module is called. */
+static enum tensor_kind of_shard(const struct tensor_lives *j, const struct tensor *t)
+{
+    return tensor_lives_at(j, t, j->after[t->number].forward) ? TENSOR_PARAMETER : TENSOR_TEMPORARY;
 }
 
 /* Computed before the first step. Where there is none, what a stack makes again and again may be
@@ -251,6 +273,8 @@ static enum tensor_kind kind_of(struct tensor_lives *j, const struct tensor *t)
         return TENSOR_UNKNOWN;
     if (t->from->bucket)
         return TENSOR_GRADIENT;
+    if (t->from->shard)
+        return of_shard(j, t);
     switch (t->from->phase) {
     case OP_PHASE_OPTIMIZER:
         return of_result(j, t, TENSOR_OPTIMIZER);

@@ -350,7 +350,8 @@ void watches_take(void *watches, const struct trace_event *ev)
         end_region(w, &ev->region_end);
         break;
     case TRACE_MARK:
-        say(w, ev->mark.thread, WATCH_SINCE_MARK, ev->mark.name);
+        if (ev->mark.mark_kind != TRACE_MARK_WHOLE) /* which the recorder tells */
+            say(w, ev->mark.thread, WATCH_SINCE_MARK, ev->mark.name);
         break;
     case TRACE_ACCESS:
         take_access(w, &ev->access);

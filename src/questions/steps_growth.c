@@ -1,4 +1,4 @@
-/* steps_growth - see steps_answer.h: the stacks that hold more or less after every step. */
+/* steps_growth - see steps_answer.h: the stacks that hold more from step to step. */
 #include "base/count.h"
 #include "base/text.h"
 #include "questions/heap_cells.h"
@@ -39,13 +39,19 @@ static uint64_t weight(const struct heap_stack_sum *s)
     return s->held;
 }
 
+/* What was freed once, say. */
+static bool is_level(const struct step_verdict *v)
+{
+    return (v->trend == STEP_STEADY || v->trend == STEP_UNCLEAR) && v->per_step < 0.5;
+}
+
 static void rank(struct heap_row *row, void *context)
 {
     const struct steps_answer *w = context;
     struct step_verdict v;
 
     row->rank = -1;
-    if (!step_growth_of(&w->state->growth, row, &v))
+    if (!step_growth_of(&w->state->growth, row, &v) || is_level(&v))
         return;
     row->rank = v.trend == STEP_GROWING ? 2 : v.per_step > 0;
     row->weight = v.per_step > 0 ? 1 + text_rounded(v.per_step * 1000) : 1;
@@ -88,7 +94,8 @@ void steps_put_growth(const struct steps_answer *w)
     heap_rows_ranked(&rows, &w->recorded->heap, weight, STACKS, rank, (void *)w);
     for (size_t i = 0; i < rows.count; i++)
         put_stack(w, t, &rows, &rows.rows[i]);
-    t->note =
-        "Held at the ends of the steps of the loop that has most, after its first; in the process "
-        "where it grew most. Stacks that hold the same after each are left out.";
+    t->note = t->rows ? "Held at the ends of the steps of the loop that has most, after its first; "
+                        "in the process where it grew most. Others hold no more from step to "
+                        "step."
+                      : "No stack holds more from step to step, after the first one.";
 }

@@ -18,6 +18,7 @@
 #define FIRST_ADDRESS ((uint64_t)0x12c0 << 32)
 #define ALIGNED 512u
 #define STACKS_MOST(file_bytes) (((uint64_t)128 << 20) + 1024 * (uint64_t)(file_bytes))
+#define FRAMES_FEW 50
 
 struct dump {
     FILE *out;
@@ -28,6 +29,7 @@ struct dump {
     struct intmap used;      /* by pid and device */
     uint64_t address, id, last_ns;
     uint64_t room; /* for stacks, in bytes */
+    uint64_t most; /* innermost frames of each kind, of a stack */
 };
 
 static uint64_t address_of(struct dump *d, const struct event_row *row)
@@ -67,30 +69,57 @@ static void put_frame(struct dump *d, const struct table_frame *f, bool python)
                    d->out);
 }
 
+/* About so much of a row. */
+static uint64_t bytes_of(const struct dump *d, const struct table_stack *stack)
+{
+    uint64_t count = stack ? (uint64_t)stack->count : 0;
+
+    if (!count)
+        return 0;
+    return count / 2 > d->most ? stack->bytes / count * 2 * d->most : stack->bytes;
+}
+
 /* Rows repeat stacks, so that a small trace could make a dump of any size: it has room for so many.
  */
 static const struct table_stack *affordable(struct dump *d, const struct table_stack *stack)
 {
-    if (!stack || stack->bytes > d->room)
+    uint64_t bytes = bytes_of(d, stack);
+
+    if (bytes > d->room)
         return NULL;
-    d->room -= stack->bytes;
+    d->room -= bytes;
     return stack;
+}
+
+/* Where not all have room, each is as deep as MemScope's own are, so that what comes last has one.
+ */
+static void limit_stacks(struct dump *d)
+{
+    uint64_t bytes = 0;
+
+    d->most = UINT64_MAX;
+    for (int i = 0; i < d->rows.table->rows && bytes <= d->room; i++) {
+        struct event_row row = event_row_at(&d->rows, i);
+
+        bytes += row.freed ? 0 : bytes_of(d, row.stack);
+    }
+    if (bytes > d->room)
+        d->most = FRAMES_FEW;
 }
 
 static void put_stack(struct dump *d, const struct table_stack *stack, bool python)
 {
     const struct table_frame *frames = stack ? table_stack_whole(&d->arena, stack) : NULL;
-    bool any = false;
+    uint64_t count = 0;
 
-    for (int i = 0; stack && i < stack->count; i++) {
+    for (int i = 0; stack && i < stack->count && count < d->most; i++) {
         if (!!(frames[i].flags & TABLE_FRAME_PYTHON) != python)
             continue;
-        if (!any)
+        if (!count++)
             fputc('"', d->out);
-        any = true;
         put_frame(d, &frames[i], python);
     }
-    if (any)
+    if (count)
         fputc('"', d->out);
 }
 
@@ -149,6 +178,7 @@ static void write_memscope(const struct answer *a, FILE *out)
     struct dump d = {.out = out, .rows = event_rows_of(a), .address = FIRST_ADDRESS};
 
     d.room = STACKS_MOST(a->file_bytes);
+    limit_stacks(&d);
     fputs("ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call "
           "Stack(Python),Call Stack(C)\n",
           out);

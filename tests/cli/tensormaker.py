@@ -6,6 +6,7 @@
     {KEY=VALUE and }             what is born between is born under this label
     ?PHASE/OP/BYTES[@LINE]       one is asked for in vain
     !NAME                        the program sets a mark of this name
+    +BYTES                       the recorder tells that a library has come, and that blocks of so many bytes are recorded each
     |                            the program says that a step has ended
     [OP  ]                       an operator begins; the innermost one ends
     %OP  %                       PyTorch tells that an operator begins; that the innermost one ends
@@ -34,6 +35,10 @@ PHASES = {
     "held": [("Memory.__init__", SCRIPT, True)],  # an object of the program: nobody calls it
     "member": [("Net.__init__", SCRIPT, True)],  # a module of the program's own
     "forward": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("Net.forward", SCRIPT, True)],
+    "wrapped": [("Module._call_impl", TORCH + "nn/modules/module.py", True),  # by decorators, which are no modules
+                ("cached.<locals>.wrapper", "/opt/venv/lib/python3.11/site-packages/models/utils.py", True),
+                ("Keeper.call", "/opt/venv/lib/python3.11/site-packages/models/utils.py", True), ("Net.forward", SCRIPT, True)],
+    "hooked": [("Module._call_impl", TORCH + "nn/modules/module.py", True), ("keep.<locals>.hook", SCRIPT, True)],
     "backward": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
                  ("torch::autograd::generated::MmBackward0::apply(int)", "libtorch_cpu.so", False)],
     "recompute": [("torch::autograd::Engine::evaluate_function(int)", "libtorch_cpu.so", False),
@@ -172,6 +177,8 @@ class Maker:
         elif word.startswith("?"):
             stack, size = self.asked(word[1:])
             self.event(tm.SPACE_FAILED, 1, size, stack, 0, self.text("posix_memalign"), 12)
+        elif word.startswith("+"):
+            self.event(tm.MARK, 1, 7, self.text("libtorch_cpu.so"), int(word[1:]))
         elif word.startswith("!"):
             self.event(tm.MARK, 1, 0, self.text(word[1:]), 0)
         elif word.startswith("%"):

@@ -144,6 +144,29 @@ def test_what_tensors_of_a_snapshot_are_for(imported, pickled, ask, native):
     assert {row["phase"] for row in ask(trace, "ops")["ops"]} == set(PHASES)
 
 
+@pytest.mark.parametrize("native", [[], [POOL]], ids=["stacks of Python", "and of C++"])
+def test_steps_of_a_snapshot_are_found_and_what_grows_by_them(imported, pickled, ask, native):
+    history, at = [], itertools.count(0x7f0000000000, MIB)
+
+    def lives(phase, size, dies=True):
+        address = next(at)
+        history.append(event("alloc", address, size, 1000 * len(history), native + PHASES[phase]))
+        for what in ("requested", "completed") if dies else ():
+            history.append(event(f"free_{what}", address, size, 1000 * len(history)))
+
+    lives("build", MIB, dies=False)
+    for _ in range(9):
+        lives("forward", 5 * 4096, dies=False)
+        lives("backward", MIB)
+        lives("optimizer", MIB)
+    trace, _ = imported(pickled({"segments": [], "device_traces": [history]}))
+    loop, = ask(trace, "steps")["loops"]
+    assert (loop["steps"], loop["found_by"]) == (9, "the optimizer's frames")
+    grown, = ask(trace, "leaks", "--per-step")["per_step"]
+    assert (grown["growth_per_step"], grown["pace"]) == (5 * 4096, "steady")
+    assert ask(trace, "decompose", "--step", "4")["kinds"]
+
+
 def test_a_failure_to_allocate_is_a_moment(imported, pickled, run):
     trace, _ = imported(pickled(snapshot()))
     done = run("report", trace, "peak", "--at", f"out of memory: {1 << 34} bytes asked for")
@@ -384,3 +407,18 @@ def test_a_dump_that_is_written_keeps_both_invariants(run, recorded, tmp_path):
         if row["Event"] == "MALLOC":
             alive[attributes["allocation_id"]] = row
     assert not alive and rows[0]["Device Id"] == "cpu"
+
+
+@pytest.mark.parametrize("blocks, depth", [(40, 900), (9000, 50)], ids=["all have room", "they have not"])
+def test_every_row_of_a_dump_has_a_stack_if_not_a_whole_one(run, imported, pickled, tmp_path, blocks, depth):
+    deep = [("/app/deep.py", line, "recurse_into_it") for line in range(900)]
+    frames, history = event("alloc", 0, 0, 0, deep)["frames"], []
+    for i in range(blocks):
+        history.append({**event("alloc", 0x7f0000000000 + i * MIB, 4096, i), "frames": frames})
+    trace, _ = imported(pickled({"segments": [], "device_traces": [history]}))
+    done = run("report", trace, "-f", "memscope", "-o", tmp_path / "d.csv")
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "d.csv", newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["Event"] == "MALLOC"]
+    assert {row["Call Stack(Python)"].count("\n") for row in rows} == {depth} and len(rows) == blocks
+    assert rows[-1]["Call Stack(Python)"].startswith("/app/deep.py(0): recurse_into_it\n")

@@ -3,6 +3,7 @@ Python, and PyTorch itself where it is installed."""
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -93,6 +94,16 @@ def test_a_program_without_pytorch_says_so_in_the_answer(run, ask, tmp_path):
     assert run("record", "-q", "--ops", "-o", tmp_path / "x.tide", PYTHON, "-c", "pass").returncode == 0
     _, note, rows = ask(tmp_path / "x.tide")
     assert not rows and "no process has loaded PyTorch" in note
+
+
+def test_what_is_said_of_an_option_is_no_mark_of_the_program(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).resolve().parent.parent.parent / "python"))
+    code = "import tidemark; tidemark.mark('tidemark: --ops: why'); tidemark.mark('mine')"
+    done = run("record", "-q", "-o", tmp_path / "x.tide", PYTHON, "-c", code)
+    assert done.returncode == 0, done.stderr
+    for question, table in (("snapshots", "snapshots"), ("steps", "marks")):
+        rows = json.loads(run("report", tmp_path / "x.tide", question, "-f", "json").stdout)["tables"][table]["rows"]
+        assert [row["name"] for row in rows] == ["mine"], question
 
 
 # A torch that has PyTorch's names, and tells what becomes of its profiler.

@@ -93,6 +93,12 @@ def test_modules_are_named_by_their_classes(asked):
     assert {r["module"] for r in rows if r["kind"] == "activations"} == {"Net", None}
 
 
+def test_a_decorator_does_not_hide_the_module_that_it_wraps(asked):
+    """Nor is a hook one, or what a decorator calls on its way."""
+    rows = asked("a=wrapped/mm/5000 b=hooked/mm/6000", "ops", "--by", "module")["ops"]
+    assert {row["module"]: row["allocated"] for row in rows} == {"Net": 5000, None: 6000}
+
+
 def test_what_the_program_says_comes_before_what_stacks_suggest(asked):
     """A cache that is allocated whole, an input that is computed, and words that are no kind."""
     told = MODEL + STATE + "c=other/zeros/700000@15 ~c=kv_cache:layers.3 " + step() + step(
@@ -226,6 +232,13 @@ def test_what_grows_from_step_to_step_is_a_leak_and_nothing_else(asked):
     assert [(r["growth_per_step"], r["op"], r["pace"], r["kind"]) for r in rows] == [
         (5000, "stack", "steady", "other tensors")]  # data, or results
     assert rows[0]["site"].startswith("<module> (/srv/app/train.py:30")
+
+
+def test_what_is_freed_once_is_no_growth(asked):
+    start, keep = MODEL + "once=other/mm/50000@30 " + STATE, "kept=other/mm/7000@31 "
+    rows = asked(start + step(keep) * 3 + "-once " + step(keep) * 5, "steps")["growth"]
+    assert [(row["growth_per_step"], row["trend"]) for row in rows] == [(7000, "growing")]
+    assert asked(start + step() * 3 + "-once " + step() * 5, "steps")["growth"] == []
 
 
 def test_what_is_held_over_one_boundary_is_no_leak(asked):

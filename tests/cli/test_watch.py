@@ -76,6 +76,12 @@ def test_a_write_is_declared_by_what_is_told_around_it(run, tmp_path, text, expe
     assert [(row["name"], row["by"], row["offset"], row["times"], row["declared"]) for row in rows] == expected
 
 
+def test_what_the_recorder_tells_is_nothing_that_the_program_has_said(run, tmp_path):
+    path = tensormaker.make(tmp_path / "t.tide", "a=other/mm/5000 @a !said +4096 *a")
+    rows = json.loads(run("report", path, "watch", "-f", "json").stdout)["tables"]["changes"]["rows"]
+    assert [row["after"] for row in rows] == ["mark said"]
+
+
 def test_every_change_has_who_made_it(watched, build):
     blocks, changes = watched(build / "tests" / "targets" / "record" / "watches")
     assert [(c["name"], c["by"], c["after"]) for c in changes] == [
@@ -94,15 +100,16 @@ def test_what_does_not_change_and_what_is_gone(watched, build):
 
 
 @pytest.mark.parametrize("options, dead", [
-    (["--exact"], ["elsewhere", "freed"]), (["--exact=4K"], []), (["--sample=64K"], [])], ids=["exact", "hybrid", "sample"])
-def test_what_was_freed_before_it_was_watched_is_told_where_all_blocks_are_known(watched, build, options, dead):
+    (["--exact"], ["elsewhere", "freed", "small"]), (["--exact=4K"], ["elsewhere", "freed"]), (["--exact=64K"], []),
+    (["--sample=64K"], [])], ids=["exact", "hybrid", "larger", "sample"])
+def test_what_was_freed_before_it_was_watched_is_told_where_all_blocks_of_its_size_are_known(watched, build, options, dead):
     blocks, _ = watched(*options, "--", build / "tests" / "targets" / "record" / "watches_dead")
     was = "it was freed before it was watched"
-    assert set(blocks) == {"freed", "elsewhere", "reused", "copied", "inside", "mapped", "living", "still"}
+    assert set(blocks) == {"freed", "elsewhere", "reused", "copied", "inside", "mapped", "living", "still", "small"}
     assert sorted(name for name, row in blocks.items() if row["ended"] == was) == dead
     assert (blocks["living"]["ended"], blocks["still"]["ended"]) == ("it was freed", None)
     note = watched.tables["watched"].get("note") or ""
-    assert ("2 of these had been freed before" in note) == bool(dead), note
+    assert note.startswith(f"{len(dead)} of these had been freed before") == bool(dead), note
 
 
 BUFFERS = """

@@ -52,6 +52,7 @@ static void bear(struct life *l, const char *word)
         .framework = "test",
         .node = node,
         .bucket = !strcmp(l->ops[i], "bucket"),
+        .shard = !strcmp(l->ops[i], "shard"),
         .op = l->ops[i],
         .called = l->ops[i],
         .phase = phase_of(phase),
@@ -195,6 +196,16 @@ static void what_gradients_are_put_together_in_for_other_ranks_counts_as_such(vo
     struct life *l = judged(MODEL "first=other/bucket/440 ", TRAIN "-x -loss ", 3, "");
 
     CHECK(are(l, "first", "gradients") && are(l, "b", "parameters"));
+}
+
+/* Gradients of all are one block there, so no size tells. */
+static void what_a_rank_has_of_parameters_is_one(void)
+{
+    struct life *l = judged("part=build/shard/444 pad=build/shard/448 -pad ", TRAIN "-x -loss ", 3,
+                            "");
+
+    CHECK(are(l, "part", "parameters") && are(l, "pad", "temporaries"));
+    CHECK(are(l, "gw", "gradients"));
 }
 
 static void gradients_that_nothing_is_born_after_are_gradients(void)
@@ -364,6 +375,21 @@ static void a_cache_that_grows_is_one(void)
     CHECK(are(&l, "old", "kv cache") && are(&l, "w", "parameters"));
     CHECK(are(&l, "t", "temporaries") && are(&l, "h", "activations") &&
           are(&l, "r", "other tensors"));
+}
+
+/* Between two calls of the model nothing of 4 KiB is made. */
+static void results_that_are_gathered_are_no_temporaries(void)
+{
+    const char *start = "w=build/empty/400 ", *call = "x=forward/embed/80 h=forward/mul/80 -x ";
+    char kept[120], replaced[120];
+
+    snprintf(kept, sizeof(kept), "%sy=forward/addmm/90 -h ", call);
+    snprintf(replaced, sizeof(replaced), "%sz=forward/addmm/90 -h -z ", call);
+    CHECK(are(judged(start, kept, 6, ""), "y", "activations"));
+    CHECK(are(judged(start, kept, 6, ""), "x", "temporaries") &&
+          are(judged(start, kept, 6, ""), "h", "temporaries"));
+    CHECK(are(judged(start, replaced, 6, "z=forward/addmm/90 "), "z", "temporaries"));
+    CHECK(are(judged(start, kept, 6, ""), "w", "parameters"));
 }
 
 static void nothing_at_all_is_no_mistake(void)
@@ -575,6 +601,9 @@ static void frames_of_torch_are_known(void)
     CHECK(
         found("c10d::Reducer::initialize_buckets(std::vector<int>&&)", "/x/libtorch_cpu.so", false)
             .meaning == OP_BUCKET);
+    CHECK(found("FSDPParam._init_sharded_param",
+                "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py", true)
+              .meaning == OP_SHARD);
     CHECK(found("train", "/home/u/a.py", true).meaning == OP_NOTHING);
     CHECK(found("at::_ops::::call(", NULL, false).meaning == OP_NOTHING);
     CHECK(found(NULL, NULL, false).meaning == OP_NOTHING);
@@ -615,6 +644,7 @@ int main(void)
         {"what an optimizer keeps is its state", what_an_optimizer_keeps_is_its_state},
         {"gradients of several batches stay gradients",
          gradients_of_several_batches_stay_gradients},
+        {"what a rank has of parameters is one", what_a_rank_has_of_parameters_is_one},
         {"gradients that nothing is born after are gradients",
          gradients_that_nothing_is_born_after_are_gradients},
         {"copies of results are not told from data", copies_of_results_are_not_told_from_data},
@@ -637,6 +667,8 @@ int main(void)
          what_gradients_are_put_together_in_for_other_ranks_counts_as_such},
         {"a cache that is put into another order is one",
          a_cache_that_is_put_into_another_order_is_one},
+        {"results that are gathered are no temporaries",
+         results_that_are_gathered_are_no_temporaries},
         {"what takes turns and does not grow is none", what_takes_turns_and_does_not_grow_is_none},
         {"nothing at all is no mistake", nothing_at_all_is_no_mistake},
         {"steps end where an optimizer is left", steps_end_where_an_optimizer_is_left},

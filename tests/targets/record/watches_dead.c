@@ -8,6 +8,7 @@
  *   mapped    a freed block's address, where the program has mapped memory since
  *   living    a block that is freed later, while it is watched
  *   still     a block that is not freed
+ *   small     a block that was freed before, and is less than a hybrid recording knows each of
  */
 #include "tidemark.h"
 
@@ -34,10 +35,19 @@ static void watch(uintptr_t address, size_t bytes, const char *name)
     tidemark_watch((void *)address, bytes, name);
 }
 
+static void small(void)
+{
+    uintptr_t p = block(SMALL);
+
+    dead = p;
+    free((void *)p);
+    watch(dead, SMALL, "small");
+}
+
 static void *freeing(void *p)
 {
     free(p);
-    return p;
+    return NULL;
 }
 
 static void by_another(void)
@@ -127,5 +137,6 @@ int main(void)
     watch(living, LARGE, "living");
     watch(still, LARGE, "still");
     free((void *)living);
+    small();
     return fence ? wrong : 9;
 }
