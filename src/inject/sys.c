@@ -67,8 +67,8 @@ void *sys_share_again(const void *page, size_t skip, size_t bytes)
 }
 
 /* The one that the kernel has put into the process, which needs no call of it. What libc's name
- * leads to may be another library's (of libfaketime), which tells another time, allocates, waits for
- * locks and prints.
+ * leads to may be another library's (of libfaketime), which tells another time, allocates, waits
+ * for locks and prints.
  */
 static _Atomic(sys_clock_function *) clock_of_kernel;
 
