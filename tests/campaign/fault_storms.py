@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from harness import NOTHING_LOST, Case, fault
+from harness import NOTHING_LOST, Case, children, fault, state_of, until
 
 WAYS = {"watched": None, "stopped": signal.SIGSTOP, "killed": signal.SIGKILL}
 MODES = {"": ["--exact"], "-sampled": []}
@@ -65,6 +65,9 @@ def weather(case: Case, command: Callable[[], list[str]]) -> None:
     recorded = case.finish(p)
     if how != signal.SIGKILL or recorded.status >= 0:
         case.same_end(plain, recorded)
+    else:
+        until(lambda: case.said(p, 0).out == plain.out, "the program to say what it says plainly")
+        until(lambda: all(state_of(pid) in ("", "Z") for pid in children()), "the program's end")
 
 
 VARIANTS = {way + name: (how, mode) for way, how in WAYS.items() for name, mode in MODES.items()}
