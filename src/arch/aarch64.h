@@ -72,6 +72,7 @@ _Static_assert(SYS_seccomp == 277 && SYS_execve == 221 && SYS_execveat == 281, "
 #define ARCH_STRUCT_WORD 0 /* a struct of more than two words is handed over by its address */
 #define ARCH_LOADER "ld-linux-aarch64.so.1"
 #define ARCH_LOADER_VERSION "GLIBC_2.17"
+#define ARCH_CLOCK "__kernel_clock_gettime"
 #define ARCH_LIBC "/lib/aarch64-linux-gnu/libc.so.6"
 #define ARCH_RELOCATION_JUMP R_AARCH64_JUMP_SLOT
 #define ARCH_RELOCATION_DATA R_AARCH64_GLOB_DAT

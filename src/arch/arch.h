@@ -34,6 +34,7 @@
  *   ARCH_MACHINE, ARCH_LOADER  of programs that can be recorded
  *   ARCH_LOADER_VERSION        that every loader of glibc has, and no other
  *   ARCH_LIBC                  where libc is if it is not beside the loader
+ *   ARCH_CLOCK                 clock_gettime of the object that the kernel puts into a process
  *   ARCH_AUDIT                 the same to filters of system calls
  *   ARCH_RELOCATION_*          those that hold the address of a function
  *   ARCH_SPAWN_VERSION         of the posix_spawn that programs are linked with

@@ -72,6 +72,7 @@ _Static_assert(SYS_seccomp == 317 && SYS_execve == 59 && SYS_execveat == 322, "t
     6 /* a struct of more than two words lies with the words of arguments from this one on */
 #define ARCH_LOADER "ld-linux-x86-64.so.2"
 #define ARCH_LOADER_VERSION "GLIBC_2.4"
+#define ARCH_CLOCK "__vdso_clock_gettime"
 #define ARCH_LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 #define ARCH_RELOCATION_JUMP R_X86_64_JUMP_SLOT
 #define ARCH_RELOCATION_DATA R_X86_64_GLOB_DAT

@@ -25,7 +25,6 @@ FUNCTION(__register_atfork)
 FUNCTION(__tls_get_addr)
 FUNCTION(_dl_find_object)
 FUNCTION(bcmp) /* as some compilers call a memcmp whose order nobody asks for */
-FUNCTION(clock_gettime)
 FUNCTION(dl_iterate_phdr)
 FUNCTION(dlsym)
 FUNCTION(dlvsym)

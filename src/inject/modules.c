@@ -6,6 +6,7 @@
 #include "inject/frameworks.h"
 #include "inject/objects.h"
 #include "inject/python.h"
+#include "inject/sys.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -99,8 +100,10 @@ void modules_seen(struct thread *t, const struct cfi_module *module)
     enum lookup_claim claim = lookup_claim_entry(&process.modules, (uintptr_t)module->start | 2,
                                                  &number, &entry);
 
-    if (claim == LOOKUP_FULL || buffer_knows(t, &entry->value))
+    if (claim == LOOKUP_FULL ||
+        (buffer_knows(t, &entry->value) && !atomic_load(&process.unloading)))
         return;
+    buffer_now(t); /* after what made it unknown */
     tell(t, module);
     buffer_told(t, &entry->value);
     told_now(t);
@@ -118,7 +121,9 @@ void modules_again(struct thread *t, const uint64_t *frames, size_t count)
 {
     struct object o;
 
-    if (likely(atomic_load_explicit(&process.modules_later, memory_order_acquire) <= t->tick))
+    if (likely(atomic_load_explicit(&process.modules_later, memory_order_acquire) <= t->tick &&
+               !atomic_load_explicit(&process.unloading, memory_order_acquire) &&
+               atomic_load_explicit(&process.generation, memory_order_relaxed) == t->generation))
         return;
     for (size_t i = 0; i < count; i++) {
         uintptr_t pc = frames[i] & RING_FRAME_ADDRESS;
@@ -130,15 +135,33 @@ void modules_again(struct thread *t, const uint64_t *frames, size_t count)
     }
 }
 
+/* In a tick of its own: whoever sees that nothing is known of modules tells them in a later one. */
+static void put_unloaded(struct thread *t)
+{
+    if (sys_silent) /* a clock may ask the kernel */
+        buffer_now(t);
+    else
+        buffer_moment(t);
+    buffer_free(t, RING_UNLOADED);
+    buffer_after(t);
+}
+
+/* Meanwhile others tell modules with each stack, whatever is known of them: they do not see when it
+ * is that the collector forgets. Afterwards who has walked by what it remembers looks at them
+ * again.
+ */
 void modules_unloaded(struct thread *t)
 {
     void (*watcher)(void) = atomic_load(&gone);
 
+    atomic_fetch_add(&process.unloading, 1);
+    put_unloaded(t);
     lookup_forget(&process.rows);
     lookup_forget(&process.modules);
     python_unloaded();
     if (watcher)
         watcher();
     atomic_fetch_add(&process.generation, 1);
-    buffer_free(t, RING_UNLOADED);
+    told_now(t);
+    atomic_fetch_sub(&process.unloading, 1);
 }

@@ -8,6 +8,7 @@
 #include "inject/elf.h"
 #include "inject/outside.h"
 #include "inject/standin.h"
+#include "inject/sys.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -174,6 +175,7 @@ void real_find(void)
         memcpy((char *)&r + names[i].at, &found, sizeof(found));
     }
     r.dlsym = dlsym;
+    sys_set_clock((sys_clock_function *)elf_next(ARCH_CLOCK));
     standin_fill(&r, &real, again);
     outside_guard(&r);
     late_free = r.free;

@@ -92,6 +92,7 @@ static void forked(void)
     if (mine)
         mine->next = NULL;
     atomic_store(&process.threads, mine);
+    atomic_store(&process.unloading, 0);
     local.thread = local.parked = NULL;
     process.parent = atomic_load(&process.number);
     atomic_store(&process.number, 0);

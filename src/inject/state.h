@@ -305,6 +305,7 @@ struct process {
     _Atomic uint32_t kept;                         /* blocks in `live` */
     _Atomic uint64_t sampled_alive;                /* what the sampled ones of them stand for */
     _Atomic uint64_t modules_later;                /* a tick after the last module was told */
+    _Atomic uint32_t unloading; /* threads that are telling that some have gone */
     _Atomic bool
         devices; /* it uses one: each of its allocations is told, also where samples are taken */
 };

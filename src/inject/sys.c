@@ -1,6 +1,7 @@
 /* sys - see sys.h. */
 #include "inject/sys.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -65,13 +66,25 @@ void *sys_share_again(const void *page, size_t skip, size_t bytes)
     return (void *)(at + (long)skip);
 }
 
-/* libc's needs no call of the kernel. Before 2.17 it is elsewhere, and nothing is recorded. */
-#pragma weak clock_gettime
+/* The one that the kernel has put into the process, which needs no call of it. What libc's name
+ * leads to may be another library's (of libfaketime), which tells another time, allocates, waits
+ * for locks and prints.
+ */
+static _Atomic(sys_clock_function *) clock_of_kernel;
+
+void sys_set_clock(sys_clock_function *function)
+{
+    atomic_store(&clock_of_kernel, function);
+}
 
 void sys_clock(clockid_t clock, struct timespec *now)
 {
-    if (clock_gettime)
-        clock_gettime(clock, now);
+    sys_clock_function *function = atomic_load_explicit(&clock_of_kernel, memory_order_relaxed);
+
+    if (function)
+        function(clock, now);
+    else
+        sys_call(SYS_clock_gettime, clock, (long)now, 0, 0, 0, 0);
 }
 
 uint64_t sys_now_ns(void)

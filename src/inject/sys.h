@@ -43,6 +43,8 @@ void *sys_share(int fd, uint64_t offset, size_t bytes);
  * right is needed, but for a moment as much room for addresses as is skipped.
  */
 void *sys_share_again(const void *page, size_t skip, size_t bytes);
+typedef int sys_clock_function(clockid_t clock, struct timespec *now);
+void sys_set_clock(sys_clock_function *function); /* which may be NULL: the kernel is asked */
 void sys_clock(clockid_t clock, struct timespec *now);
 uint64_t sys_now_ns(void); /* CLOCK_MONOTONIC */
 void sys_pause_us(long us);

@@ -11,6 +11,8 @@
  *   exec DEPTH CALLS                    works and executes itself, so many times
  *   after HOW CALLS                     gives something up (a root folder, a user ...), then works,
  *                                       in threads and in children, too
+ *   storm THREADS ROUNDS CALLS          threads that come, start programs in every way, and go
+ *   alarms ROUNDS CALLS                 interrupted all the time, beside coroutines
  */
 #include "subject.h"
 #include "truth.h"
@@ -115,6 +117,8 @@ static const struct {
     {"prefork", 3, subject_preforks},
     {"reuse", 3, subject_reuses},
     {"after", 2, subject_after},
+    {"storm", 3, subject_storm},
+    {"alarms", 2, subject_alarms},
 };
 
 int main(int argc, char **argv)

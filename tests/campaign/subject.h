@@ -16,6 +16,8 @@ int subject_daemons(char **args);
 int subject_preforks(char **args);
 int subject_reuses(char **args);
 int subject_after(char **args);
+int subject_storm(char **args);
+int subject_alarms(char **args);
 
 /* Make so many children by fork that make so many calls; how many of them were harmed. */
 int subject_fork_all(uint64_t children, uint64_t calls);

@@ -242,6 +242,21 @@ def test_a_sanitizer_that_is_loaded_by_hand(same, compiled):
     same(made, env=dict(os.environ, **options))
 
 
+CLOCK = """
+#include <stdlib.h>
+#include <unistd.h>
+int clock_gettime(int clock, long *now) {
+    free(malloc(1000)); now[0] = 1; now[1] = 0; return write(2, "asked\\n", 6) - 6 + 0 * clock; }
+"""
+
+
+def test_a_library_that_tells_another_time_is_not_asked(both, compiled):  # as libfaketime does, which allocates
+    command = ["env", "LD_PRELOAD=" + compiled("clock.so", "-shared", "-fPIC", source=CLOCK), compiled("holder")]
+    for how in [], ["--exact"]:
+        plain, done, _ = both(*command, how=how)
+        assert (done.returncode, done.stdout, done.stderr) == (5, plain.stdout, plain.stderr)
+
+
 OWN = """
 #include <stddef.h>
 #include <stdio.h>
