@@ -56,7 +56,7 @@ static enum ring_start prospect(struct found found)
 static int start(const struct call *c, char *const *environment)
 {
     const struct real *r = real_now();
-    pid_t own, *pid = c->pid ? c->pid : &own;
+    pid_t own = 0, *pid = c->pid ? c->pid : &own;
     int result;
 
     if (c->how < SPAWN)
