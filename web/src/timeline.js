@@ -131,7 +131,7 @@ export class Timeline {
         if (model.has.heap) chart.heap(c, f, model, sums);
         if (model.has.maps)
             chart.area(c, f, model.edges, sums.mappedAt, '--r-mapped', null, [4, 3]);
-        if (base) chart.area(c, f, base.model.edges, base.sums.liveAt, '--ink', null, [2, 3]);
+        if (base) chart.area(c, f, base.edgesHere, base.sums.liveAt, '--ink', null, [2, 3]);
     }
 
     /** The window, and the peak inside it. */
