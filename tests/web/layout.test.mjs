@@ -118,6 +118,13 @@ test('on paper it is light, without scroll boxes, and the theme comes back', asy
         await tab.evaluate(() => getComputedStyle(document.querySelector('.tview')).overflowY),
         'visible',
     );
+    const printed = ['.key', '.tview *'].map((which) =>
+        tab.evaluate((w) => {
+            const style = getComputedStyle(document.querySelector(w), '::before');
+            return style.printColorAdjust ?? style.webkitPrintColorAdjust;
+        }, which),
+    );
+    assert.deepEqual(await Promise.all(printed), ['exact', 'exact']); // else colours have no key
     await tab.evaluate(() => window.dispatchEvent(new Event('afterprint')));
     assert.equal(await tab.evaluate(() => document.documentElement.dataset.theme), undefined);
     assert.deepEqual(noise, []);
