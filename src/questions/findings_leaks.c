@@ -190,8 +190,8 @@ static void note_verdicts(struct findings *f)
 }
 
 /* A process that somebody ended could not free anything; one that became another by exec(2), or
- * whose recording ended before it did, is not at its end; and what an interpreter leaves when it has
- * freed what its program held is what its modules keep on purpose.
+ * whose recording ended before it did, is not at its end; and what an interpreter leaves when it
+ * has freed what its program held is what its modules keep on purpose.
  */
 static bool may_leak(const struct heap_process *p)
 {
