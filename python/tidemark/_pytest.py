@@ -24,6 +24,7 @@ _UNITS = {"": 1, "B": 1, "K": 10**3, "KB": 10**3, "KIB": 2**10, "M": 10**6, "MB"
           "G": 10**9, "GB": 10**9, "GIB": 2**30}
 _LIMITS = ("peak", "leak")
 _PROPERTY = "tidemark"
+_PROBLEM = "tidemark problem"
 _SHOWN = 10
 
 
@@ -56,6 +57,8 @@ def _by_line(rows, column="bytes"):
     sums = {}
     for row in rows:
         line = row["site"] or "(no stack)"
+        if f"({__file__}:" in line:  # ours is no line of the test
+            continue
         sums[line] = sums.get(line, 0) + (row[column] or 0)
     return sorted(((size, line) for line, size in sums.items()), reverse=True)
 
@@ -130,8 +133,8 @@ def _run(item, runtest):
         finally:
             problem = problem or _tried(recording.__exit__)
         used = None if problem or not recording.recorded else _measure(trace)
-    if used:
-        item.user_properties.append((_PROPERTY, used))
+    problem = problem or (None if used else "the memory of a single test is not known where pytest itself is recorded")
+    item.user_properties.append((_PROPERTY, used) if used else (_PROBLEM, problem))
     if limits:
         _judge(limits, used, problem)
 
@@ -148,29 +151,38 @@ def _tried(call):
 def _judge(limits, used, problem):
     """Fail the test that has done all else well."""
     if not used:
-        pytest.fail(problem or "the memory of a single test is not known where pytest itself is recorded",
-                    pytrace=False)
+        pytest.fail(problem, pytrace=False)
     broken = list(_broken(limits, used))
     if broken:
         pytest.fail("\n".join(broken), pytrace=False)
 
 
-def _measured(terminalreporter):
+def _said(terminalreporter, wanted):
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":
-                for name, used in report.user_properties:
-                    if name == _PROPERTY:
-                        yield used["peak"], report.nodeid, used
+                for name, value in report.user_properties:
+                    if name == wanted:
+                        yield report.nodeid, value
+
+
+def _put_problems(terminalreporter):
+    problems = [problem for _, problem in _said(terminalreporter, _PROBLEM)]
+    for problem in dict.fromkeys(problems):
+        count = problems.count(problem)
+        which = "1 test was" if count == 1 else f"{count} tests were"
+        terminalreporter.line(f"{which} not measured: {problem}")
 
 
 def pytest_terminal_summary(terminalreporter, config):
     if not config.getoption("tidemark"):
         return
-    rows = sorted(_measured(terminalreporter), key=lambda row: row[:2], reverse=True)
+    measured = ((used["peak"], name, used) for name, used in _said(terminalreporter, _PROPERTY))
+    rows = sorted(measured, key=lambda row: row[:2], reverse=True)
     terminalreporter.section("tidemark: the tests that held most memory (exact)")
     terminalreporter.line(f"{'peak heap':>10}  {'kept':>10}  {'allocations':>12}  test")
     for peak, name, used in rows[:_SHOWN]:
         terminalreporter.line(f"{_shown(peak):>10}  {_shown(used['leak']):>10}  {used['allocations']:>12,}  {name}")
         for size, line in used["held"][:1]:
             terminalreporter.line(f"{'':38}{_shown(size)} in {line}")
+    _put_problems(terminalreporter)

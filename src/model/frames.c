@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "model/allowed.h"
+#include "model/plumbing.h"
 #include "trace/batch.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void take_frame(struct frames *f, const struct trace_frame *r)
     }
     memory_fit_zeroed(f->frames, f->frame_room, f->frame_count + 1);
     frame = &f->frames[r->frame];
-    frame->flavour = r->flavour;
+    frame->flavour = (uint32_t)r->flavour;
     frame->owner = r->process;
     frame->address = r->address;
 }
@@ -84,6 +85,8 @@ static void take_name(struct frames *f, const struct trace_name *r)
     };
     if (frames_is_python(f, r->frame))
         name->scope = scope_of(f, r->file, name->file);
+    if (name->function && plumbing_reserves(name->function))
+        f->frames[r->frame].reserves = true;
     *at = name;
 }
 

@@ -25,8 +25,10 @@ struct frames_name {
 };
 
 struct frames_frame {
-    uint64_t flavour, owner, address; /* owner: the process, or the MODULE */
+    uint64_t owner, address; /* owner: the process, or the MODULE */
     struct frames_name *names;
+    uint32_t flavour;
+    bool reserves; /* a name of it is that of an allocator which reserves memory */
 };
 
 struct frames_stack {

@@ -5,7 +5,6 @@
 #include "model/frames.h"
 
 #include "base/text.h"
-#include "model/plumbing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +35,8 @@ const char *frames_arena(const struct frames *f, uint64_t stack)
 
         if (!frame || frames_is_python(f, number))
             return NULL;
-        for (const struct frames_name *n = frame->names; n; n = n->next)
-            if (n->function && plumbing_reserves(n->function))
-                return arena_of(f, frame);
+        if (frame->reserves)
+            return arena_of(f, frame);
         stack = f->stacks[stack].parent;
     }
     return NULL;

@@ -23,7 +23,9 @@ static int compare(const struct leaf *a, const struct leaf *b)
         return a->thread < b->thread ? -1 : 1;
     if (a->line != b->line)
         return a->line < b->line ? -1 : 1;
-    return a->labels < b->labels ? -1 : a->labels > b->labels;
+    if (a->labels != b->labels)
+        return a->labels < b->labels ? -1 : 1;
+    return a->site < b->site ? -1 : a->site > b->site;
 }
 
 static int by_leaf(const void *left, const void *right)
@@ -309,6 +311,20 @@ static double *weights_of(const struct leaves *from, const double *weights, cons
     return of;
 }
 
+/* Of the frames that are folded away above a node, the innermost that tell best who asks. */
+static uint32_t site_below(const struct leaves *from, const bool *keep, uint32_t node)
+{
+    uint32_t best = 0;
+
+    for (; !keep[node]; node = from->nodes[node].up) {
+        uint32_t frame = from->nodes[node].frame;
+
+        if (!best || from->ranks[frame] > from->ranks[best])
+            best = frame;
+    }
+    return best;
+}
+
 void leaves_fold(struct leaves *to, const struct leaves *from, double least,
                  const struct leaves_weights *weights)
 {
@@ -328,6 +344,8 @@ void leaves_fold(struct leaves *to, const struct leaves *from, double least,
     for (size_t i = 0; i < from->count; i++) {
         to->list[i] = from->list[i];
         to->list[i].node = order[places[from->list[i].node]];
+        if (!from->list[i].has_line)
+            to->list[i].site = site_below(from, keep, from->list[i].node);
     }
     leaves_sort(to, numbers);
     for (int i = 0; i < MEASURES; i++)
@@ -345,5 +363,6 @@ void leaves_free(struct leaves *l)
         free(l->of[i].list);
     free(l->list);
     free(l->nodes);
+    free(l->ranks);
     *l = (struct leaves){0};
 }

@@ -1,6 +1,6 @@
 /* leaves - what the page adds up: who (node of the trie, thread, line, labels), and for each
- * measure entries of theirs. Small subtrees are folded into their parents: their leaves keep thread
- * and line, so every sum stays.
+ * measure entries of theirs. Small subtrees are folded into their parents: their leaves keep
+ * thread, line and site, so every sum stays.
  */
 #ifndef PAGE_LEAVES_H
 #define PAGE_LEAVES_H
@@ -10,6 +10,8 @@
 
 struct leaf {
     uint32_t node, thread, line, labels;
+    uint32_t site; /* of what was folded: the frame below its node that asks for memory; 0: none */
+    bool has_line; /* of source: who looks for it finds it there, and needs no site */
 };
 
 enum measure { MEASURE_HEAP, MEASURE_MAPS, MEASURE_CPU, MEASURE_WAITS, MEASURE_COPIES, MEASURES };
@@ -24,10 +26,12 @@ struct leaves {
     size_t count, room;
     struct trie_node *nodes; /* in preorder; `up` is the parent's place */
     size_t node_count;
+    uint8_t *ranks; /* by frame: trie_ranks; of what is folded alone */
     struct entries of[MEASURES];
 };
 
-/* By node, thread, line and labels: each once. `numbers` of what was given become places in it. */
+/* By node, thread, line, labels and site: each once. `numbers` of what was given become places in
+ * it. */
 void leaves_sort(struct leaves *l, uint32_t *numbers);
 
 /* Where it is looked at what is large: at the edges of the coarse grid, so that a stretch that is

@@ -20,7 +20,7 @@ void bytes_put_u32(struct bytes *b, uint32_t number);
 void bytes_varint(struct bytes *b, uint64_t number);
 void bytes_free(struct bytes *b);
 
-#define PACK_COLUMNS 6
+#define PACK_COLUMNS 7
 #define PACK_SECTIONS 16
 
 /* A section of columns, that is filled row by row. */

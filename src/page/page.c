@@ -169,6 +169,17 @@ static uint32_t place_of_thread(struct page *p, uint64_t number)
     return p->thread_count;
 }
 
+static struct leaf leaf_of(struct page *p, const struct heap_owner *o, bool time)
+{
+    uint32_t line = line_of(p, o, time);
+
+    return (struct leaf){.node = trie_node(&p->trie, o->stack),
+                         .thread = place_of_thread(p, o->thread),
+                         .line = place_of_line(p, line),
+                         .labels = o->labels,
+                         .has_line = line >= SCOPE_KINDS && line < p->lines->blame.line_count};
+}
+
 /* Owners twice: what one holds and what it spends may be of different lines. Which of them have
  * anything?
  */
@@ -200,9 +211,7 @@ static uint32_t *make_leaves(struct page *p)
         if (!used[i])
             continue;
         numbers[i] = (uint32_t)l->count;
-        l->list[l->count++] = (struct leaf){trie_node(&p->trie, o->stack),
-                                            place_of_thread(p, o->thread),
-                                            place_of_line(p, line_of(p, o, i % 2)), o->labels};
+        l->list[l->count++] = leaf_of(p, o, i % 2);
     }
     leaves_sort(l, places);
     for (size_t i = 0; i < 2 * owners; i++)
@@ -246,6 +255,7 @@ static void read_leaves(struct page *p)
     numbers = make_leaves(p);
     p->whole.nodes = p->trie.nodes;
     p->whole.node_count = p->trie.node_count;
+    p->whole.ranks = trie_ranks(&p->trie);
     number_entries(&p->whole.of[MEASURE_HEAP], p->entries.log.list, p->entries.log.count, false,
                    numbers);
     for (int i = MEASURE_HEAP + 1; i < MEASURES; i++)

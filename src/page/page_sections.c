@@ -5,32 +5,49 @@
 
 #include <stdlib.h>
 
-static void pack_frames(const struct page *p, struct pack *to)
+struct placed { /* frames, each once */
+    struct columns columns;
+    uint32_t *places; /* by frame of the trie: 1 + its place */
+    uint32_t count;
+};
+
+static uint32_t place_frame(const struct page *p, struct pack *to, struct placed *d, uint32_t frame)
 {
-    struct columns frames = {.count = 5}, nodes = {.count = 2};
+    const struct trie_frame *f = &p->trie.list[frame];
+
+    if (!d->places[frame]) {
+        d->places[frame] = ++d->count;
+        bytes_varint(&d->columns.of[0], pack_string(to, f->function));
+        bytes_varint(&d->columns.of[1], pack_string(to, f->file));
+        bytes_varint(&d->columns.of[2], f->line);
+        bytes_varint(&d->columns.of[3], pack_string(to, f->module));
+        bytes_varint(&d->columns.of[4], f->kind);
+    }
+    return d->places[frame];
+}
+
+/* Whose they are is told by places of frames: by nodes first, and of what was folded by leaves. */
+static uint32_t *pack_frames(const struct page *p, struct pack *to)
+{
+    struct placed frames = {.columns = {.count = 5}};
+    struct columns nodes = {.count = 2};
     const struct leaves *l = &p->shown;
-    uint32_t *places = memory_zeroed((p->trie.frame_count + 1) * sizeof(*places)), count = 0;
     uint32_t *depths = memory_zeroed((l->node_count + 1) * sizeof(*depths));
 
-    for (size_t i = 0; i < l->node_count; i++) {
-        const struct trie_frame *f = &p->trie.list[l->nodes[i].frame];
+    frames.places = memory_zeroed((p->trie.frame_count + 1) * sizeof(*frames.places));
 
+    for (size_t i = 0; i < l->node_count; i++) {
         depths[i] = i ? depths[l->nodes[i].up] + 1 : 0;
         bytes_varint(&nodes.of[0], i ? depths[i - 1] + 1 - depths[i] : 0);
-        if (i && !places[l->nodes[i].frame]) {
-            places[l->nodes[i].frame] = ++count;
-            bytes_varint(&frames.of[0], pack_string(to, f->function));
-            bytes_varint(&frames.of[1], pack_string(to, f->file));
-            bytes_varint(&frames.of[2], f->line);
-            bytes_varint(&frames.of[3], pack_string(to, f->module));
-            bytes_varint(&frames.of[4], f->kind);
-        }
-        bytes_varint(&nodes.of[1], i ? places[l->nodes[i].frame] : 0);
+        bytes_varint(&nodes.of[1], i ? place_frame(p, to, &frames, l->nodes[i].frame) : 0);
     }
-    free(places);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->list[i].site)
+            place_frame(p, to, &frames, l->list[i].site);
     free(depths);
-    pack_columns(to, "FRMS", &frames);
+    pack_columns(to, "FRMS", &frames.columns);
     pack_columns(to, "NODE", &nodes);
+    return frames.places;
 }
 
 static void pack_lines(const struct page *p, struct pack *to)
@@ -73,10 +90,10 @@ static uint64_t life_of(const struct heap_entry *e)
     return 1 + 2 * (uint64_t)(death - e->birth) + (e->death & HEAP_ENTRY_WITH_IT ? 1 : 0);
 }
 
-static void pack_heap(const struct page *p, struct pack *to)
+static void pack_heap(const struct page *p, struct pack *to, const uint32_t *frames)
 {
     const struct entries *e = &p->shown.of[MEASURE_HEAP];
-    struct columns leaves = {.count = 6}, heap = {.count = 4};
+    struct columns leaves = {.count = 7}, heap = {.count = 4};
     uint32_t node = 0;
     size_t at = 0;
 
@@ -94,6 +111,7 @@ static void pack_heap(const struct page *p, struct pack *to)
         bytes_varint(&leaves.of[3], at - first);
         bytes_varint(&leaves.of[4], size);
         bytes_varint(&leaves.of[5], l->labels);
+        bytes_varint(&leaves.of[6], l->site ? frames[l->site] : 0);
         node = l->node;
         for (size_t k = first; k < at; k++) {
             bytes_varint(&heap.of[0], e->list[k].birth - birth);
@@ -131,12 +149,14 @@ static void pack_measure(const struct page *p, struct pack *to, const char *name
 bool page_write(struct page *p, const struct page_words *w, struct bytes *out)
 {
     struct pack pack = {0};
+    uint32_t *frames;
     bool good;
 
     page_meta(p, w, &pack);
-    pack_frames(p, &pack);
+    frames = pack_frames(p, &pack);
     pack_lines(p, &pack);
-    pack_heap(p, &pack);
+    pack_heap(p, &pack, frames);
+    free(frames);
     pack_measure(p, &pack, "MAPS", MEASURE_MAPS);
     pack_measure(p, &pack, "CPUS", MEASURE_CPU);
     pack_measure(p, &pack, "WAIT", MEASURE_WAITS);

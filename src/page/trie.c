@@ -8,6 +8,7 @@
 #include "model/allowed.h"
 #include "model/plumbing.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,40 @@ uint32_t trie_node(struct trie *t, uint64_t stack)
     node = find(t, stack);
     n = names_of(t, t->frames->stacks[stack].frame);
     return n->machinery ? child(t, node, t->pass->list[n->first + n->count - 1]) : node;
+}
+
+/* ---- who asks for memory ---- */
+
+/* Python that others wrote: web/src/model.js has the same rule. */
+static bool is_of_library(const char *file)
+{
+    const char *lib = strstr(file, "/lib/python");
+
+    if (strstr(file, "site-packages") || strstr(file, "dist-packages") ||
+        (lib && isdigit((unsigned char)lib[11])))
+        return true;
+    return file[0] == '<' && strncmp(file, "<string", 7) != 0 && strncmp(file, "<stdin", 6) != 0 &&
+           strncmp(file, "<ipython", 8) != 0;
+}
+
+static enum trie_rank rank_of(const struct trie_frame *f)
+{
+    const struct table_frame as = {.function = f->function, .file = f->file, .module = f->module};
+
+    if (f->kind == TRIE_PYTHON)
+        return is_of_library(f->file) ? TRIE_LIBRARY : TRIE_OWN;
+    if (!plumbing_is(&as) && f->kind != TRIE_INTERPRETER)
+        return TRIE_NAMED;
+    return plumbing_is_allocator(f->function) ? TRIE_ALLOCATES : TRIE_PLUMBING;
+}
+
+uint8_t *trie_ranks(const struct trie *t)
+{
+    uint8_t *ranks = memory_zeroed(t->frame_count + 1);
+
+    for (size_t i = 1; i < t->frame_count; i++)
+        ranks[i] = (uint8_t)rank_of(&t->list[i]);
+    return ranks;
 }
 
 void trie_start(struct trie *t, const struct frames *f, struct arena *a)

@@ -27,6 +27,8 @@ struct trie_node {
         frame; /* up: its parent, which has the smaller number; the root is 0, of frame 0 */
 };
 
+enum trie_rank { TRIE_ALLOCATES, TRIE_PLUMBING, TRIE_NAMED, TRIE_LIBRARY, TRIE_OWN };
+
 struct trie { /* zeroed: empty */
     const struct frames *frames;
     struct arena *arena;
@@ -39,6 +41,10 @@ struct trie { /* zeroed: empty */
 };
 
 void trie_start(struct trie *t, const struct frames *f, struct arena *a);
+/* How well each frame tells who asks for memory, by its place in `list`: a stack's site is the
+ * innermost of those that tell it best, as the page looks for it (web/src/sites.js). To be freed.
+ */
+uint8_t *trie_ranks(const struct trie *t);
 /* The node of what was done in a stack. */
 uint32_t trie_node(struct trie *t, uint64_t stack);
 void trie_free(struct trie *t);

@@ -6,6 +6,7 @@
 #include "base/intmap.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "questions/alike.h"
 #include "questions/line_cells.h"
 
 #include <inttypes.h>
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SURE 2        /* standard errors that a change must be larger than */
+#define CHANGED_MOST 2000 /* lines of one side alone: of more none is looked for in the other */
+#define ALIKE_LEAST 0.5   /* of the words of a line that was changed */
+#define SURE 2            /* standard errors that a change must be larger than */
 #define LOOK_NS 8.2e6 /* the error of where a wait began and ended: looks are about 20 ms apart */
 
 enum {
@@ -51,7 +54,7 @@ static const struct table_column columns[] = {
 };
 
 struct entry {
-    uint64_t key;
+    uint64_t key, place; /* place: its file and function */
     const char *function, *file, *text;
     uint64_t lines[2]; /* the first; 0: not there */
     struct cpu_sums sums[2];
@@ -158,12 +161,20 @@ static struct intmap texts_of(const struct lines *d, int side)
     return out;
 }
 
+/* A line of each side alone is one that both have. */
+static void join(struct entry *e, struct entry *other)
+{
+    e->file = other->file;
+    e->lines[1] = other->lines[1];
+    e->sums[1] = other->sums[1];
+    other->lines[1] = 0; /* of neither side any more */
+}
+
 /* A script that was copied to change it, a package in another place: one line is not two that
  * differ. */
 static void join_renamed(struct lines *d)
 {
     struct intmap texts[2] = {texts_of(d, 0), texts_of(d, 1)};
-    size_t kept = 0;
 
     for (size_t i = 0; i < d->count; i++) {
         struct entry *e = &d->entries[i], *other;
@@ -173,17 +184,63 @@ static void join_renamed(struct lines *d)
             !intmap_get(&texts[1], key, &of_b) || of_b == SEVERAL)
             continue;
         other = &d->entries[of_b];
-        e->file = other->file;
-        e->lines[1] = other->lines[1];
-        e->sums[1] = other->sums[1];
-        other->lines[1] = 0; /* of neither side any more */
+        join(e, other);
     }
+    intmap_free(&texts[0]);
+    intmap_free(&texts[1]);
+}
+
+/* ---- lines whose text was changed ---- */
+
+/* The entry of another side alone that is most like it, of the same function; NULL: none is. */
+static struct entry *likest(const struct lines *d, const struct entry *e, int side)
+{
+    struct entry *best = NULL;
+    double most = ALIKE_LEAST;
+
+    for (size_t i = 0; i < d->count; i++) {
+        struct entry *other = &d->entries[i];
+        double part;
+
+        if (!is_only_in(other, side) || other->place != e->place)
+            continue;
+        part = alike_lines(e->text, other->text);
+        if (part > most || (!best && part >= most))
+            best = other, most = part;
+    }
+    return best;
+}
+
+static void join_changed(struct lines *d)
+{
+    size_t alone = 0;
+
+    for (size_t i = 0; i < d->count; i++) {
+        struct entry *e = &d->entries[i];
+
+        e->place = hash_string(hash_string(HASH_START, e->file ? text_base(e->file) : ""),
+                               e->function);
+        alone += is_only_in(e, 0);
+    }
+    for (size_t i = 0; i < d->count && alone <= CHANGED_MOST; i++) {
+        struct entry *e = &d->entries[i];
+        struct entry *other = is_only_in(e, 0) ? likest(d, e, 1) : NULL;
+
+        if (other && likest(d, other, 0) == e) {
+            e->text = other->text;
+            join(e, other);
+        }
+    }
+}
+
+static void drop_joined(struct lines *d)
+{
+    size_t kept = 0;
+
     for (size_t i = 0; i < d->count; i++)
         if (!d->entries[i].text || d->entries[i].lines[0] || d->entries[i].lines[1])
             d->entries[kept++] = d->entries[i];
     d->count = kept;
-    intmap_free(&texts[0]);
-    intmap_free(&texts[1]);
 }
 
 /* ---- what has changed ---- */
@@ -316,6 +373,8 @@ void diff_lines_add(struct answer *a, struct table *totals, const struct line_su
     for (int i = 0; i < 2; i++)
         take_side(&d, i, &sides[i], a->arena);
     join_renamed(&d);
+    join_changed(&d);
+    drop_joined(&d);
     memory_sort_with(d.entries, d.count, sizeof(*d.entries), compare, &by);
     for (size_t i = 0; i < d.count && (uint64_t)t->rows < most; i++)
         put_row(a, t, &d.entries[i], sides);

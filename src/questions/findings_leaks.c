@@ -189,15 +189,14 @@ static void note_verdicts(struct findings *f)
     }
 }
 
-/* A process that somebody ended could not free anything; one that became another by exec(2) is not
- * at its end; and what an interpreter leaves when it has freed what its program held is what its
- * modules keep on purpose.
+/* A process that somebody ended could not free anything; one that became another by exec(2), or
+ * whose recording ended before it did, is not at its end; and what an interpreter leaves when it
+ * has freed what its program held is what its modules keep on purpose.
  */
 static bool may_leak(const struct heap_process *p)
 {
-    return !p->execed && !p->worked_ns &&
-           !(p->run && p->run->ended &&
-             (p->run->end == TRACE_END_SIGNALED || p->run->end == TRACE_END_OOM));
+    return !p->execed && !p->worked_ns && p->run && p->run->ended &&
+           (p->run->end == TRACE_END_EXITED || p->run->end == TRACE_END_UNKNOWN);
 }
 
 /* The process that left most behind; NULL: none may be said to. What little each of many leaves

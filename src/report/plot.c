@@ -207,16 +207,23 @@ static void draw_spans(const struct plot *p, const struct panel *memory)
 }
 
 /* What a program named; steps, of which there may be thousands, are no marks here. */
+static bool is_mark(const struct plot *p, int row)
+{
+    double ns = named_number(p->marks, row, "time");
+
+    return strcmp(named_text(p->marks, row, "kind"), "step") != 0 && ns >= p->from_ns &&
+           ns <= p->to_ns;
+}
+
 static void draw_marks(const struct plot *p, const struct panel *memory, double bottom)
 {
     double free_from = 0;
 
     for (int row = 0, drawn = 0; row < p->marks->rows && drawn < MARKS_MOST; row++) {
         const char *name = named_text(p->marks, row, "name");
-        double ns = named_number(p->marks, row, "time"), x = panel_x(memory, ns);
+        double x = panel_x(memory, named_number(p->marks, row, "time"));
 
-        if (strcmp(named_text(p->marks, row, "kind"), "step") == 0 || ns < p->from_ns ||
-            ns > p->to_ns)
+        if (!is_mark(p, row))
             continue;
         p->canvas->rule(p->canvas, INK_FAINT, (struct canvas_point){x, memory->top},
                         (struct canvas_point){x, bottom});
@@ -252,6 +259,11 @@ static struct panel memory_panel(const struct plot *p)
                        panel_most(p->curve, "heap_most"));
 
     most = fmax(most, fact(p, p->curve->rows ? "peak_heap" : "peak_rss_at_least"));
+    for (int row = 0; row < p->marks->rows; row++)
+        if (is_mark(p, row)) { /* whose names stand above what the peak says of itself */
+            most *= 1.1;
+            break;
+        }
     return make_panel(p, HEAD + p->lanes * LANE + GAP, MEMORY, most, UNIT_BYTES);
 }
 

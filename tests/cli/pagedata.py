@@ -100,7 +100,8 @@ class Page:
         self.lines = [(self.strings[f], line, bool(p)) for f, line, p in zip(files, lines, python)]
 
     def read_heap(self) -> None:
-        node, thread, line, count, size, labels = columns(self.sections["LEAF"])
+        node, thread, line, count, size, labels, site = columns(self.sections["LEAF"])
+        self.sites = [n - 1 for n in site]  # frames of what was folded away; -1: none
         self.leaves = list(zip(sums(node), thread, line, labels))
         births, lives, counts, extra = columns(self.sections["HEAP"])
         self.entries, at, more = [], 0, iter(extra)

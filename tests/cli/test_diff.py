@@ -192,6 +192,20 @@ def test_lines_of_a_file_with_another_name_are_the_same_lines(run, timed, tmp_pa
     assert lines["work"]["cpu_a"] > 0 < lines["work"]["cpu_b"]
 
 
+def test_a_line_whose_text_was_changed_is_one_line(run, timed, tmp_path):
+    edited = BEFORE.format(n=1000000, s=0.1).replace("total += i * i % 7", "total += i * i % 11")
+    (tmp_path / "app.py").write_text(edited.replace("return sum(i for i in range(1000000))", "[None] * 3; return max(set(range(2000000)))"))
+    changed = tmp_path / "t.tide"
+    assert run("record", "-q", "-o", changed, "/usr/bin/python3", tmp_path / "app.py").returncode == 0
+    done = run("diff", "-f", "json", timed[0], changed)
+    rows = {row["text"]: row for row in json.loads(done.stdout)["tables"]["lines"]["rows"] if row["text"]}
+    work = rows["total += i * i % 11  # work"]
+    assert work["line_a"] == work["line_b"] == 5 and work["cpu_a"] > 0 < work["cpu_b"]
+    assert "total += i * i % 7  # work" not in rows
+    gone = rows["return sum(i for i in range(1000000))  # same"]  # another statement is in its place
+    assert gone["line_a"] == 8 and gone["line_b"] is None and gone["cpu_b"] == 0
+
+
 def test_what_python_kept_has_leaked_though_it_was_freed_at_the_end(diff, run, tmp_path):
     traces = []
     for n in (2, 5):

@@ -252,6 +252,18 @@ def test_svg_draws_the_highest_point_of_the_heap_at_the_peak(run, trace):
     assert min(ys) == pytest.approx(float(dot.get("cy")), abs=0.2)
 
 
+def test_svg_writes_the_names_of_marks_above_the_peak(run, tmp_path):
+    """Where a mark is at the peak, both could be read."""
+    code = "import time, tidemark; kept = bytes(1 << 26); tidemark.mark('m'); del kept; time.sleep(1)"
+    done = run("record", "-q", "--exact", "-o", tmp_path / "t.tide", "/usr/bin/python3", "-c", code,
+               env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert done.returncode == 0, done.stderr
+    texts = ElementTree.fromstring(export(run, tmp_path / "t.tide", "svg")).iter("{http://www.w3.org/2000/svg}text")
+    at = {"".join(t.itertext()): float(t.get("y")) for t in texts}
+    peak = next(y for text, y in at.items() if text.startswith("peak "))
+    assert peak - at["m"] > 13  # the height of its letters
+
+
 def test_svg_of_a_run_has_cpu_and_no_heap(run, tmp_path):
     code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: sum(range(999))"
     assert run("run", "-q", "--record", tmp_path / "t.tide", "/usr/bin/python3", "-c", code).returncode == 0

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+import tracemaker as make
 
 PYTHON = "/usr/bin/python3"
 
@@ -107,6 +108,21 @@ def test_what_little_many_processes_leave_is_nobodys_leak(findings, leaks):
 def test_one_process_of_several_that_leaks_is_named(findings, leaks):
     leak, = [row for row in findings([leaks, "2", "3000000"], "--exact") if row["kind"] == "leak"]
     assert "2.9 MiB were alive when leaks (" in leak["evidence"] and "100 % of its peak" in leak["evidence"]
+
+
+@pytest.mark.parametrize(("end", "leaks"), [([1, 0], True), ([0, 0], True), ([4, 0], False), ([2, 9], False), (None, False)],
+                         ids=["exited", "gone", "outlived the recording", "killed", "no end"])
+def test_only_who_has_ended_has_freed_too_little(run, tmp_path, end, leaks):
+    definitions = [make.record(make.STRING, 1, tail=b"app"), make.record(make.MODULE, 1, 1, 0),
+                   make.record(make.FRAME, 1, 1, 1, 4096), make.record(make.STACK, 1, 0, 1)]
+    events = [make.record(make.PROCESS, 1, 0, 100, 5, 0, 1, 1, step=1000), make.record(make.THREAD, 1, 1, 100, 1),
+              make.record(make.ALLOC, 1, 4096, 3 << 20, 1, 0, 1000, step=10**9)]
+    if end:
+        events += [make.record(make.PROCESS_END, 1, *end, step=10**9), make.record(make.END)]
+    trace = make.Trace().add(definitions).add(events, 1000, 2 * 10**9).write(tmp_path / "t.tide")
+    done = run("report", trace, "findings", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    assert ("leak" in kinds(json.loads(done.stdout)["tables"]["findings"]["rows"])) == leaks
 
 
 def test_what_an_interpreter_leaves_is_no_leak(findings):

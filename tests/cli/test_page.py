@@ -251,6 +251,40 @@ def test_a_trace_of_nothing_has_one_cell(run, page, tmp_path):
     assert data.cells() == 1 and not data.entries
 
 
+def many_stacks(path, chains=1050, depth=100, others=120000):
+    """More nodes than a page shows: each chain of calls holds one block of its own, and one stack all others."""
+    names = ["part%d" % i for i in range(chains)] + ["call%d" % i for i in range(depth)] + ["keeps%d" % i for i in range(5)]
+    first = {name: i + 1 for i, name in enumerate([*names, "most"])}
+    definitions = [make.record(make.STRING, n, tail=name.encode()) for name, n in first.items()]
+    definitions += [make.record(make.STRING, len(first) + 1, tail=b"/opt/work"), make.record(make.MODULE, 1, len(first) + 1, 0)]
+    for n in first.values():
+        definitions += [make.record(make.FRAME, n, 1, 1, 16 * n), make.record(make.NAME, n, 0, n)]
+    stacks, held = [make.record(make.STACK, 1, 0, first["most"])], [1] * others
+    for i in range(chains):
+        parent = 0
+        for name in [f"part{i}", *[f"call{k}" for k in range(depth)], f"keeps{i % 5}"]:
+            stacks.append(make.record(make.STACK, len(stacks) + 1, parent, first[name]))
+            parent = len(stacks)
+        held.append(parent)
+    trace = make.Trace().add(definitions).add(stacks)
+    events = [make.record(make.PROCESS, 1, 0, 100, 5, 0, 1, 1, step=1000), make.record(make.THREAD, 1, 1, 100, 1)]
+    events += [make.record(make.ALLOC, 1, 4096 * i, 16, stack, 0, 1000, step=10) for i, stack in enumerate(held, 1)]
+    return trace.add([*events, make.record(make.END)], 1000, 1000 + 10 * len(held)).write(path)
+
+
+def test_what_is_folded_keeps_the_function_that_asked(run, page, tmp_path):
+    trace = many_stacks(tmp_path / "t.tide")
+    data = page(trace)
+    assert data.meta["eps"] > 0 and len(data.parents) < 100000
+    by_site = collections.Counter()
+    for entry in data.entries:
+        site = data.sites[entry.leaf]
+        by_site[data.frames[site][0] if site >= 0 else data.stack(entry.leaf)[0]] += entry.size
+    rows = json.loads(run("report", trace, "sites", "-f", "json").stdout)["tables"]["sites"]["rows"]
+    assert by_site == {row["site"]: row["allocated"] for row in rows}
+    assert by_site["keeps3"] == 210 * 16
+
+
 def test_a_thousand_processes_fit(run, page, tmp_path):
     events = []
     for i in range(1, 1001):

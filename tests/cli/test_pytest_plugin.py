@@ -70,6 +70,16 @@ def test_the_heaviest_tests_are_listed(tested):
     assert rows[0][0] == "4.8 MiB" and rows[-1][3] == "test_has_no_mark"
 
 
+def test_what_the_plugin_itself_allocates_is_no_line_of_a_test(tested):
+    assert "_pytest.py:" not in tested(TESTS)
+
+
+def test_why_nothing_is_listed_is_said(tested, tmp_path):
+    said = tested(TESTS, "--tidemark", "-k", "no_mark", tool=tmp_path / "none")
+    assert outcomes(said) == {"test_has_no_mark": "PASSED"}
+    assert re.search(r"^1 test was not measured: .*none", said, re.M)
+
+
 def test_it_can_be_switched_off(tested):
     assert set(outcomes(tested(TESTS, "--no-tidemark")).values()) == {"PASSED"}
 

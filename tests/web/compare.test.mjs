@@ -63,6 +63,33 @@ test('a script that was copied to change it is one file, and small changes are n
     await close();
 });
 
+test('a line whose text was changed is one line, and another in its place is not', async () => {
+    const [a, b] = [recording({ seed: 3 }), recording({ seed: 3 })];
+    const sources = JSON.parse(b.sections.SRCE);
+    const edit = (text, i) =>
+        i % 2 ? text.replace('compute(', 'compute(7, ') : `yield from another_${i} while True`;
+    b.sections.SRCE = Buffer.from(
+        JSON.stringify(sources.map((s) => ({ ...s, text: s.text.map(edit) }))),
+    );
+    const { tab, close } = await open(write([a, b]));
+    await set(tab, { view: 'table', group: 'line' });
+    const rows = await tab.evaluate(() => {
+        const { rows, rowOfOther, theirs } = tidemark.base.groups('line');
+        return theirs.rows
+            .map((row, i) => [row, rows[rowOfOther[i]]])
+            .filter(([row]) => row.lineId)
+            .map(([was, is]) => [was.line, is.line, is.more]);
+    });
+    assert.ok(rows.length > 20);
+    for (const [was, is, text] of rows) {
+        assert.equal(is, was);
+        assert.match(text, was % 2 === 0 ? /compute\(7, / : /only in the other run/);
+    }
+    const sum = await tab.evaluate(() => tidemark.view.change.reduce((x, v) => x + v, 0));
+    assert.ok(Math.abs(sum) < 1e-3);
+    await close();
+});
+
 test('a region is compared with the region of that name in the other run', async () => {
     const a = recording({ seed: 3 });
     const b = recording({ seed: 4 });
@@ -93,6 +120,38 @@ const comparedWith = (tab, from, to) =>
         },
         [from, to],
     );
+
+test('the heap of a longer run is drawn to the length of this one, moment by moment', async () => {
+    const [a, b] = [recording({ seed: 3, duration: 30e6 }), recording({ seed: 4, duration: 10e6 })];
+    for (const [run, end] of [
+        [a, 24e6],
+        [b, 5e6],
+    ])
+        run.sections.META = Buffer.from(
+            JSON.stringify({
+                ...run.meta,
+                steps: [],
+                marks: [],
+                regions: [{ name: 'load', thread: 0, start: 0, end, parent: -1 }],
+            }),
+        );
+    const { tab, close } = await open(write([a, b]));
+    const pairs = await tab.evaluate(() => {
+        const { base, model } = tidemark;
+        const there = Array.from(base.model.edges);
+        const near = (t) => there.findIndex((edge) => edge >= t);
+        return {
+            length: [model.end, base.model.end],
+            at: [24, 27, 30].map((t) => [there[near(t)], base.edgesHere[near(t)]]),
+            sorted: base.edgesHere.every((t, i, all) => !i || t >= all[i - 1]),
+        };
+    });
+    assert.deepEqual(pairs.length, [10, 30]);
+    for (const [there, here] of pairs.at)
+        assert.ok(Math.abs(here - (5 + ((there - 24) / 6) * 5)) < 0.4, `${there}: ${here}`);
+    assert.ok(pairs.sorted);
+    await close();
+});
 
 test('steps and marks are compared with those of their name in the other run', async () => {
     const [a, b] = [recording({ seed: 3, steps: 9 }), recording({ seed: 4, steps: 9 })];

@@ -105,6 +105,19 @@ test('the theme follows the system until one is chosen', async () => {
     await close();
 });
 
+test('what the peak says stands where no line crosses it, and keys are named for the views there are', async () => {
+    const { tab, close } = await open(pageOf({ seed: 5 }));
+    const seen = await tab.evaluate(() => {
+        const { timeline, model, totals } = tidemark;
+        const heap = timeline.frame.y(totals.peak) + timeline.over.getBoundingClientRect().top;
+        const { top, bottom } = timeline.flag.getBoundingClientRect();
+        return { heap, top, bottom, views: document.getElementById('keys-of-views').textContent, n: model && tidemark.names.length };
+    });
+    assert.ok(seen.bottom <= seen.heap && seen.top > seen.heap - 30, JSON.stringify(seen));
+    assert.equal(seen.views, `1 – ${seen.n}`);
+    await close();
+});
+
 test('on paper it is light, without scroll boxes, and the theme comes back', async () => {
     const { tab, noise, close } = await open(pageOf(), { dark: true, hash: '#view=table' });
     await tab.emulateMedia({ media: 'print' });
@@ -118,6 +131,13 @@ test('on paper it is light, without scroll boxes, and the theme comes back', asy
         await tab.evaluate(() => getComputedStyle(document.querySelector('.tview')).overflowY),
         'visible',
     );
+    const printed = ['.key', '.tview *'].map((which) =>
+        tab.evaluate((w) => {
+            const style = getComputedStyle(document.querySelector(w), '::before');
+            return style.printColorAdjust ?? style.webkitPrintColorAdjust;
+        }, which),
+    );
+    assert.deepEqual(await Promise.all(printed), ['exact', 'exact']); // else colours have no key
     await tab.evaluate(() => window.dispatchEvent(new Event('afterprint')));
     assert.equal(await tab.evaluate(() => document.documentElement.dataset.theme), undefined);
     assert.deepEqual(noise, []);

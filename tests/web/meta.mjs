@@ -162,7 +162,7 @@ export function metaOf(o, grid, labels, lines) {
         health: o.health ?? null,
         coverage: name('1 of 1 process was recorded'),
         losses: o.losses ?? [],
-        unnamed: [name('libx.so has no symbols')],
+        unnamed: o.unnamed ?? [name('libx.so has no symbols')],
         left_out: null,
         suppressed: null,
         pairing: { named: 900, aged: 90, fallback: 1, ambiguous: 20 },

@@ -50,6 +50,35 @@ test('hostile names in a comparison stay text, too', async () => {
     await close();
 });
 
+test('characters that steer what stands beside them are shown as unknown ones', async () => {
+    const steers = ['\u202e', '\u200b', '\u2066', '\u00ad', '\ufeff'].join('x');
+    const { tab, noise, close } = await open(pageOf({ name: (text) => `${text}${steers}` }));
+    const seen = [];
+    await everyView(tab, async () => seen.push(await tab.evaluate(() => document.body.innerText)));
+    assert.match(seen.join(), /compute\(\d+\)\ufffdx\ufffdx\ufffdx\ufffdx\ufffd/); // source, in SRCE
+    assert.match(seen.join(), /worker\d\ufffdx/); // META
+    assert.doesNotMatch(seen.join(), /[\u202e\u200b\u2066\u00ad\ufeff]/);
+    const flame = await tab.evaluate(() => tidemark.model.strings.join(''));
+    assert.doesNotMatch(flame, /[\u202e\u200b\u2066\u00ad\ufeff]/);
+    assert.deepEqual(noise, []);
+    await close();
+});
+
+test('modules that lack names for the same reason are one sentence', async () => {
+    const lacks = (path) => `${path} has no symbols: functions are shown by address.`;
+    const unnamed = [...['/a/libx.so', '/a/liby.so', '/a/libz.so'].map(lacks), 'libw.so was not found.'];
+    const { tab, noise, close } = await open(pageOf({ unnamed }));
+    await look(tab, 'run');
+    const said = await tab.locator('#view-run .unnamed > li').allInnerTexts();
+    assert.equal(said.length, 2);
+    assert.match(said[0], /^\/a\/libx\.so has no symbols: functions are shown by address\.\s+The same is true of 2 more\.$/);
+    assert.equal(said[1], 'libw.so was not found.');
+    await tab.click('#view-run .unnamed summary');
+    assert.match(await tab.innerText('#view-run .unnamed'), /2 more\.\s+\/a\/liby\.so\s+\/a\/libz\.so/);
+    assert.deepEqual(noise, []);
+    await close();
+});
+
 test('a recording without a single allocation, sample or name is shown', async () => {
     const run = recording({
         blocks: 0,

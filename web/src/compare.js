@@ -1,9 +1,10 @@
 // compare - two runs in one trie: frames are the same where function, file and module have the same
 // name.
 
+import { changed } from './changed.js';
 import { short } from './format.js';
 import { addUp, groupsOf } from './groups.js';
-import { pairMoments } from './moments.js';
+import { pairMoments, timesHere } from './moments.js';
 import { renamed } from './renamed.js';
 import { Sums } from './sums.js';
 
@@ -114,6 +115,13 @@ export class Comparison {
         this.moments = pairMoments(model, other);
         const names = renamed(model, other);
         this.nameOf = (name) => names.get(name) ?? name;
+        this.edgesHere = timesHere(
+            Array.from(this.moments, ([edge, { time }]) => ({
+                there: time,
+                here: edge < 0 ? 0 : model.timeOf(edge),
+            })),
+            other.edges,
+        );
         this.unite();
     }
 
@@ -180,6 +188,7 @@ export class Comparison {
         const theirs = groupsOf(this.model, by);
         const rows = [...ours.rows];
         const ids = new Map(rows.map((row, i) => [rowKey(by, row, same), i]));
+        if (by === 'line') this.pairChanged(ours.rows, theirs.rows, ids);
         const rowOfOther = theirs.rows.map((row) => {
             const key = rowKey(by, row, this.nameOf);
             if (!ids.has(key))
@@ -190,6 +199,21 @@ export class Comparison {
             return ids.get(key);
         });
         return { group: ours.group, rows, rowOfOther, theirs };
+    }
+
+    /** Lines of the older run whose text was changed: the key of each leads to the row of the newer. */
+    pairChanged(ours, theirs, ids) {
+        const keys = theirs.map((row) => rowKey('line', row, this.nameOf));
+        const known = new Set(keys);
+        const told = (rows, nameOf, isOther) =>
+            rows.flatMap((row, place) =>
+                row.lineId && isOther(place)
+                    ? [{ place, file: nameOf(short(row.path)), line: row.line, text: row.more }]
+                    : [],
+            );
+        const gone = told(theirs, this.nameOf, (i) => !ids.has(keys[i]));
+        const added = told(ours, same, (i) => !known.has(rowKey('line', ours[i], same)));
+        for (const [older, newer] of changed(gone, added)) ids.set(keys[older], newer);
     }
 
     changeOfRows({ rowOfOther, theirs }, sums, values) {

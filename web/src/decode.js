@@ -93,7 +93,15 @@ export function columns(bytes, ...kinds) {
     });
 }
 
-export const textOf = (bytes) => new TextDecoder().decode(bytes ?? new Uint8Array(0));
+// Marks that cannot be seen but turn round, join or hide what stands beside them: the text report
+// shows none of them either (src/base/utf8.c).
+const STEERING =
+    /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]/g;
+
+export const textOf = (bytes) =>
+    new TextDecoder('utf-8', { ignoreBOM: true })
+        .decode(bytes ?? new Uint8Array(0))
+        .replace(STEERING, '\ufffd');
 export const jsonOf = (bytes) => (bytes ? JSON.parse(textOf(bytes)) : null);
 
 /** Differences become values, in place. */

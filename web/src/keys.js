@@ -1,11 +1,12 @@
 // keys - what the keyboard does, wherever the focus is (but in a field).
 
-import { byId } from './dom.js';
+import { byId, put } from './dom.js';
 
 const typing = (ev) =>
     ev.target.matches('input, select, textarea') || ev.ctrlKey || ev.metaKey || ev.altKey;
 
 export function listenToKeys(app) {
+    put(byId('keys-of-views'), `1 – ${app.names.length}`);
     const does = {
         '/': () => byId('q').focus(),
         '?': () => byId('keys').showModal(),

@@ -157,8 +157,12 @@ export class Model {
             Uint32Array,
             Float64Array,
             Uint32Array,
+            Uint32Array,
         ];
-        const [node, thread, line, per, size, labels] = columns(sections.get('LEAF'), ...kinds);
+        const [node, thread, line, per, size, labels, site] = columns(
+            sections.get('LEAF'),
+            ...kinds,
+        );
         const count = node.length;
         this.leaves = {
             node: running(node),
@@ -166,6 +170,7 @@ export class Model {
             line,
             count,
             labels: labels.length === count ? labels : new Uint32Array(count),
+            site: site.length === count ? site : new Uint32Array(count), // 1 + a frame that was folded away
         };
         this.heap = this.readHeap(sections.get('HEAP'), per, size);
         this.maps = this.readMaps(sections.get('MAPS'));
@@ -351,12 +356,12 @@ export class Model {
     /** The frame that asks for the memory of a leaf. */
     siteOf(leaf) {
         this.sites ??= new Sites(this);
-        return this.sites.of(this.leaves.node[leaf]);
+        return this.sites.of(this.leaves.node[leaf], this.leaves.site[leaf] - 1);
     }
     /** The innermost function of it that is no allocator. */
     functionAt(leaf) {
         this.sites ??= new Sites(this);
-        return this.sites.innermost(this.leaves.node[leaf]);
+        return this.sites.innermost(this.leaves.node[leaf], this.leaves.site[leaf] - 1);
     }
 
     /** Frames from a node outwards. */

@@ -34,3 +34,20 @@ export function pairMoments(model, other) {
     }
     return out;
 }
+
+/**
+ * When a moment of the other run would be in this one: in proportion between the moments that both have.
+ * @param {{ there: number, here: number }[]} pairs
+ */
+export function timesHere(pairs, times) {
+    const fixed = [];
+    for (const pair of [...pairs].sort((a, b) => a.here - b.here || a.there - b.there))
+        if (!fixed.length || (pair.there > fixed.at(-1).there && pair.here > fixed.at(-1).here))
+            fixed.push(pair);
+    let i = 0;
+    return Float64Array.from(times, (t) => {
+        while (i + 2 < fixed.length && t > fixed[i + 1].there) i++;
+        const [a, b] = [fixed[i], fixed[i + 1] ?? fixed[i]];
+        return a.here + ((t - a.there) / (b.there - a.there || 1)) * (b.here - a.here);
+    });
+}

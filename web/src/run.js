@@ -99,6 +99,39 @@ function grid(model) {
     );
 }
 
+/** Why functions have no names: modules that lack the same are one sentence, and a list of the others. */
+function unnamed(sentences) {
+    const alike = new Map();
+    for (const text of sentences) {
+        const [, module, why] = /^(.+?) ((?:has|is) .+)$/s.exec(text) ?? [null, text, text];
+        if (!alike.has(why)) alike.set(why, []);
+        alike.get(why).push({ module, text });
+    }
+    return h(
+        'ul',
+        { class: 'unnamed' },
+        [...alike.values()].map(([first, ...others]) =>
+            h(
+                'li',
+                {},
+                first.text,
+                others.length
+                    ? h(
+                          'details',
+                          {},
+                          h('summary', {}, `The same is true of ${whole(others.length)} more.`),
+                          h(
+                              'ul',
+                              {},
+                              others.map(({ module }) => h('li', {}, module)),
+                          ),
+                      )
+                    : null,
+            ),
+        ),
+    );
+}
+
 function stacks({ meta, leaves, parent }) {
     const folded = meta.eps > 0;
     const before = meta.folded?.nodes
@@ -107,7 +140,7 @@ function stacks({ meta, leaves, parent }) {
     return row(
         'Stacks',
         folded
-            ? `what is below ${meta.eps} of every measure is folded into “(smaller)”${before}`
+            ? `what is below ${Number((meta.eps * 100).toPrecision(2))} % of every measure is folded into “(smaller)”${before}`
             : `${whole(meta.stacks ?? leaves.count)}, none folded`,
         null,
         'totals of what is shown are exact either way',
@@ -171,16 +204,7 @@ function factsOf(model) {
         meta.health ? row('Health', String(meta.health)) : null,
         lost(model),
         missing.length ? row('Not recorded', missing.join(', ')) : null,
-        meta.unnamed.length
-            ? row(
-                  'Without names',
-                  h(
-                      'ul',
-                      {},
-                      meta.unnamed.map((text) => h('li', {}, text)),
-                  ),
-              )
-            : null,
+        meta.unnamed.length ? row('Without names', unnamed(meta.unnamed)) : null,
         meta.left_out ? row('Left out', meta.left_out) : null,
         meta.suppressed
             ? row(

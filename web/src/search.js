@@ -46,8 +46,11 @@ export function search(model, words) {
 export function amount(model, match, values) {
     let sum = 0;
     let stacks = 0;
+    const { node, site } = model.leaves;
+    // what was folded away is told by the frame in it that asks
+    const fits = (l) => match.under[node[l]] || (site[l] > 0 && match.frames[site[l] - 1]);
     for (let l = 0; l < values.length; l++) {
-        if (!(values[l] > 0) || !match.under[model.leaves.node[l]]) continue;
+        if (!(values[l] > 0) || !fits(l)) continue;
         sum += values[l];
         stacks++;
     }

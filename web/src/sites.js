@@ -92,16 +92,23 @@ export class Sites {
     /**
      * The site of a stack: the innermost line of the program's Python, else of any Python, else the
      * innermost native function that is no plumbing, else the innermost that at least allocates nothing.
+     * @param {number} below of stacks that are folded: the frame that counts of what is not shown, or -1
      */
-    of(node) {
-        if (!this.found.has(node)) this.found.set(node, this.find(node));
-        return this.found.get(node);
+    of(node, below) {
+        const key = (below + 1) * this.model.parent.length + node;
+        if (!this.found.has(key)) this.found.set(key, this.find(node, below));
+        return this.found.get(key);
     }
 
-    find(node) {
+    *stack(node, below) {
+        if (below >= 0) yield below;
+        yield* this.model.stack(node);
+    }
+
+    find(node, below) {
         const { frames } = this.model;
         let [library, native, least] = [-1, -1, -1];
-        for (const frame of this.model.stack(node)) {
+        for (const frame of this.stack(node, below)) {
             if (frames.kind[frame] === PYTHON) return frame;
             if (library < 0 && frames.kind[frame] === LIBRARY) library = frame;
             if (native < 0 && !this.isPlumbing(frame)) native = frame;
@@ -111,8 +118,8 @@ export class Sites {
     }
 
     /** The innermost function of any language that is no plumbing: what a site calls, if it calls anything. */
-    innermost(node) {
-        for (const frame of this.model.stack(node)) if (!this.isPlumbing(frame)) return frame;
-        return this.of(node);
+    innermost(node, below) {
+        for (const frame of this.stack(node, below)) if (!this.isPlumbing(frame)) return frame;
+        return this.of(node, below);
     }
 }

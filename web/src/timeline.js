@@ -7,6 +7,7 @@ import * as chart from './chart.js';
 
 const HEIGHT = 168;
 const FLAG = 120; // room for what the flag at the peak says
+const ABOVE = 20; // room above the peak, which no line crosses: else it is said beside it
 
 /** The last value of a series at or before a time. */
 function valueAt(series, t) {
@@ -131,7 +132,7 @@ export class Timeline {
         if (model.has.heap) chart.heap(c, f, model, sums);
         if (model.has.maps)
             chart.area(c, f, model.edges, sums.mappedAt, '--r-mapped', null, [4, 3]);
-        if (base) chart.area(c, f, base.model.edges, base.sums.liveAt, '--ink', null, [2, 3]);
+        if (base) chart.area(c, f, base.edgesHere, base.sums.liveAt, '--ink', null, [2, 3]);
     }
 
     /** The window, and the peak inside it. */
@@ -166,7 +167,9 @@ export class Timeline {
         if (this.flag.hidden) return;
         const at = part(totals.peakTime);
         this.flag.style.left = `${at}%`;
-        this.flag.style.top = `${this.frame.y(totals.peak)}px`;
+        const y = this.frame.y(totals.peak);
+        this.flag.style.top = `${y}px`;
+        this.flag.classList.toggle('above', y - this.frame.top > ABOVE);
         this.flag.classList.toggle(
             'before',
             (at / 100) * this.frame.width > this.frame.width - FLAG,
