@@ -93,7 +93,7 @@ static uint64_t native_frame(struct intake *in, struct memscope_text line)
     while (open && to > from && line.text[to - 1] != ')')
         to--;
     to -= open && to > from; /* that parenthesis */
-    for (offset = to; offset > from && line.text[offset] != '+';)
+    for (offset = to; offset > from && (offset == to || line.text[offset] != '+');)
         offset--;
     if (to - offset > 3 && memcmp(line.text + offset, "+0x", 3) == 0)
         to = offset;
