@@ -301,7 +301,7 @@ const struct command cmd_help = {
         "examples; or what a question of 'tidemark report' is about. Without a command: what "
         "tidemark can do.",
     .examples = "tidemark help run\n    what can be measured, and how\ntidemark help report "
-                "leaks\n    what leaks are told, and how they are judged\n",
+                "leaks\n    which leaks are reported, and how they are judged\n",
     .options = command_no_options,
     .exits = exits,
     .run = run,

@@ -96,7 +96,7 @@ int recording_possible(struct err *err)
     if (self_file(tool, sizeof(tool)))
         return 0;
     return err_code(err, EXIT_OWN,
-                    "a recording needs to see the processes of the system, and sees not even its "
+                    "a recording must see the processes of the system, but cannot see even its "
                     "own: mount /proc");
 }
 

@@ -42,11 +42,11 @@ bool device_choice_device(const struct device_choice *c, const struct device_kin
 // clang-format off
 #define DEVICE_OPTIONS(choice)                                                                     \
     {0, "device", "WHICH...", &(choice), device_choice_parse,                                      \
-     "Also read the memory of these accelerators: all (as when not given), none, a kind, or one "  \
-     "of a kind such as nvidia:1; 'tidemark devices' lists them", NULL, NULL,                      \
+     "Also read the memory of these accelerators: all (the default), none, a kind, or one "       \
+     "of a kind, such as nvidia:1; 'tidemark devices' lists them", NULL, NULL,                      \
      .choices_of = device_choices, .or_more = true},                                               \
     {0, "gpu-id", "N", &(choice), device_choice_parse_gpu,                                         \
-     "The same for accelerator N of the first kind that is there", NULL, NULL}
+     "Read only accelerator N, of the first kind that is there", NULL, NULL}
 // clang-format on
 
 #endif

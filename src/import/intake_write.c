@@ -292,7 +292,7 @@ static void put_who(struct intake *in)
             put_fact(in, i + 1, FACT_DEVICE, device);
         }
         if (!p->pid)
-            put_fact(in, i + 1, FACT_PID, "the file that was imported does not say it");
+            put_fact(in, i + 1, FACT_PID, "the imported file does not say");
     }
     for (size_t i = 0; i < in->known_threads.count; i++)
         PUT(in, TRACE_THREAD, 0, i + 1, in->threads[i].process, in->threads[i].tid,
@@ -315,7 +315,7 @@ int intake_write(struct intake *in, struct err *err)
     uint64_t last_ns;
 
     if (!in->count)
-        return err_set(err, "'%s' tells of no allocation: there is nothing to import", in->file);
+        return err_set(err, "'%s' contains no allocations: there is nothing to import", in->file);
     w = memory_zeroed(sizeof(*w));
     w->in = in;
     memory_sort(in->events, in->count, sizeof(*in->events), by_time);

@@ -159,9 +159,10 @@ void findings_of_time(struct findings *f)
 {
     find_cpu(f);
     find_locks(f, locks_of, "locks",
-               "Where this is no wait for a thread's end: hold the lock for less, or less often.");
+               "Unless this waits for a thread to end: hold the lock for a shorter time, or less "
+               "often.");
     find_locks(f, gil_of, "the interpreter's lock",
-               "Threads of Python take turns: use processes, or code that gives the lock away.");
+               "Threads of Python take turns: use processes, or code that releases the lock.");
     find_starved(f);
     if (f->lines->copies_known)
         find_copies(f);

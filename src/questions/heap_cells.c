@@ -101,7 +101,7 @@ static const char *basis_of_both(const struct heap *h, const struct heap_amount 
 
     if (a->milliblocks && a->variance > 0)
         return arena_printf(h->arena, "%s, ±%.1f %%", whole, heap_whole_error(h, a));
-    return arena_printf(h->arena, "%s; of these no sample, so less than %s", whole,
+    return arena_printf(h->arena, "%s; no sample was of these, so less than %s", whole,
                         text_size(size, heap_counts_bound(h)));
 }
 
@@ -152,8 +152,8 @@ static const char *peak_basis_of(const struct heap *h)
 static void say_unknown(const struct heap *h, struct answer *a)
 {
     a->asked = arena_printf(h->arena,
-                            "%s%s%" PRIu64 " allocations do not count of which the step and labels "
-                            "were not kept.",
+                            "%s%s%" PRIu64 " allocations are left out: their step and labels were "
+                            "not kept.",
                             a->asked ? a->asked : "", a->asked ? " " : "", h->born_unknown);
 }
 
@@ -170,8 +170,8 @@ static const char *without_any(const struct heap *h)
         return "The trace holds no allocations.";
     return arena_printf(
         h->arena,
-        "The trace holds no allocations: they were sampled, and no sample was drawn. "
-        "So there was less than %s of them.",
+        "The trace holds no allocations: they were sampled, and no sample was drawn, so there was "
+        "less than %s of them.",
         text_size(size, heap_counts_bound(h)));
 }
 

@@ -414,7 +414,7 @@ def test_no_sample_is_not_nothing(run, build, tmp_path):
         said = run("report", tmp_path / "t.tide", "leaks").stdout.replace("\n", " ")
         if "holds no allocations" in said:
             break
-    assert "no sample was drawn. So there was less than 1.5 MiB of them." in said
+    assert "no sample was drawn, so there was less than 1.5 MiB of them." in said
 
 
 @pytest.mark.parametrize("question", QUESTIONS[1:8])

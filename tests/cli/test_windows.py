@@ -129,12 +129,12 @@ def test_a_start_ends_a_pause(recorded, ask):
 
 def test_steps_that_never_come(recorded, run, ask):
     path, said = recorded("--exact", "--steps", "40-50")
-    assert said.count("only 30 steps were told, and none of --steps 40-50 was reached") == 1
-    assert "without any stack, as none of the steps 40-50 came" in " ".join(
+    assert said.count("only 30 steps were reported, and none of --steps 40-50 was reached") == 1
+    assert "without any stacks, as none of the steps 40-50 was reached" in " ".join(
         run("report", path, "sites").stdout.split())
     assert sites(ask, path) == {BEFORE: 2 * WARM + 30 * KEEP}
     _, said = recorded("--exact", "--steps", "4", words=("9", "say"))
-    assert said.count("no step was told") == 1
+    assert said.count("the program reported no step") == 1
     _, said = recorded("--exact", "--deferred")
     assert said.count("tidemark.start() was never called") == 1
 
