@@ -57,6 +57,18 @@ def run(tidemark):
 
 
 @pytest.fixture
+def ask(run):
+    """ask(trace, *question) -> the JSON of the answer"""
+
+    def call(trace, *question):
+        done = run("report", trace, *question, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return call
+
+
+@pytest.fixture
 def result(run):
     """result(*args) -> what --json said, the exit code checked"""
 

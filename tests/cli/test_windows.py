@@ -3,7 +3,6 @@
 The numbers are those of tests/targets/record/windows.c, whose head lists what is allocated when.
 """
 
-import json
 import subprocess
 import textwrap
 
@@ -27,16 +26,6 @@ def recorded(run, program, tmp_path):
         done = run("record", "-f", "-o", path, *options, program, *words)
         assert done.returncode == 0, done.stderr
         return path, done.stderr
-
-    return call
-
-
-@pytest.fixture
-def ask(run):
-    def call(path, question, *options):
-        done = run("report", path, question, "-f", "json", *options)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
 
     return call
 
