@@ -250,7 +250,7 @@ int command_named(int argc, char **argv, int most, const struct command **c, str
         return 0;
     *c = command_find(argv[1]);
     if (!*c)
-        return err_code(err, EXIT_USAGE, "tidemark has no command '%s'", argv[1]);
+        return err_code(err, EXIT_USAGE, "there is no command '%s'", argv[1]);
     return 0;
 }
 

@@ -38,8 +38,8 @@ int recording_parse_exact(const char *text, void *to, struct err *err)
         return -1;
     if (exact->from_bytes < EXACT_LEAST)
         return err_code(err, EXIT_USAGE,
-                        "blocks of %s bytes are too small to be told apart; write --exact=1KiB or "
-                        "more, or --exact alone for every block",
+                        "'%s' is too small; write --exact=1KiB or more, or --exact alone for every "
+                        "block",
                         text);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "questions/covered_answer.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void heap_cell_bytes(struct table_cell *c, const struct heap_amount *a)
 {
@@ -164,8 +165,13 @@ const char *heap_peak_basis(const struct heap *h)
 
 static const char *without_any(const struct heap *h)
 {
+    const char *how = names_find(h->run->names, TRACE_OF_RUN, FACT_RECORDED);
     char size[TEXT_SIZE];
 
+    if (!how)
+        return "The trace holds no allocations: 'tidemark record' records them.";
+    if (strcmp(how, "no") == 0)
+        return "The trace holds no allocations: it was recorded with --cpu-only.";
     if (!h->sampled || !(h->mean > 0))
         return "The trace holds no allocations.";
     return arena_printf(

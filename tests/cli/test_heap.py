@@ -422,7 +422,7 @@ def test_traces_of_run_have_no_allocations(run, traces, question):
     done = run("report", traces("full", "make_run_trace"), question, "-f", "json")
     assert done.returncode == 0, done.stderr
     notes = [t["note"] for t in json.loads(done.stdout)["tables"].values()]
-    assert "The trace holds no allocations." in notes
+    assert "The trace holds no allocations: 'tidemark record' records them." in notes
 
 
 def test_traces_of_run_have_no_columns_of_the_heap(run, traces):
