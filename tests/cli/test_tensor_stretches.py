@@ -1,9 +1,7 @@
 """Of a stretch of time (--step, --from, --to) the questions about tensors judge lives as the whole recording shows them: what
 something is for, and when it was needed last, is known by what comes after the stretch as well."""
 
-
 import pytest
-
 
 MODEL = "w=build/empty/400000 b=build/empty/4000 "
 # The step ends where the optimizer's frames do: the gradients are freed in the next one, as zero_grad does.
