@@ -31,7 +31,8 @@ const char *device_choices(void);
 
 /* Was any named? They are then waited for, and said to be missing. */
 bool device_choice_asked(const struct device_choice *c);
-/* Is a kind wanted, of which there are signs or not? The first that --gpu-id may mean is `gpu`. */
+/* Is a kind wanted, whether or not there are signs of it? `gpu`: the first that --gpu-id may mean.
+ */
 bool device_choice_kind(const struct device_choice *c, const struct device_kind *k,
                         const struct device_kind *gpu);
 /* Is this device of such a kind wanted? One that is part of another is, where that is. */

@@ -125,7 +125,7 @@ static void flush(struct writing *w)
     w->process = 0;
 }
 
-/* The batch that an event belongs into, moved to its time. */
+/* The batch that an event belongs in, moved to its time. */
 static struct batch *batch_for(struct writing *w, const struct intake_event *e)
 {
     uint64_t time_ns = e->time_ns - w->first_ns;

@@ -22,7 +22,7 @@
 #define LINES 4
 #define FINDINGS_SHOWN 3
 #define SHARE_LEAST 0.005 /* of the whole: less is not worth a line here */
-#define KIND_LEAST 0.1    /* what is of no line stands here where the lines do not add up without */
+#define KIND_LEAST 0.1    /* from here on, what belongs to no line is shown among the lines */
 
 struct overview {
     struct line_sums lines;
