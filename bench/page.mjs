@@ -11,18 +11,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { page } from '../tests/web/pack.mjs';
 import { recording } from '../tests/web/recording.mjs';
+import { FLAGS } from '../tests/web/start.mjs';
 
 const web = new URL('../web/', import.meta.url).pathname;
 const { chromium } = createRequire(join(web, 'package.json'))('playwright-core');
-const FLAGS = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-];
 
 function makePage(folder) {
     const template = join(folder, 'template.html');

@@ -1,9 +1,9 @@
-/* tidemark.h - what a program may tell tidemark about itself.
+/* tidemark.h - what a program can tell tidemark about itself.
  *
  * Include it and call; nothing is linked. In a program that is not recorded each call costs a load
  * and a branch and does nothing. All functions may be called from any thread. Texts are copied.
  *
- * With an older glibc than 2.34, link with -ldl.
+ * With a glibc older than 2.34, link with -ldl.
  */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
@@ -18,7 +18,7 @@ extern "C" {
 
 #define TIDEMARK_API 7
 
-struct tidemark_api { /* of the recording library; functions are only added, at the end */
+struct tidemark_api { /* filled by the library; functions are only ever added, at the end */
     uint64_t version;
     void (*mark)(const char *name, uint64_t value);
     void (*step)(const char *name, uint64_t number);
@@ -78,7 +78,7 @@ static inline void tidemark_mark(const char *name, uint64_t value)
 }
 
 /* A step of a loop ends here (an iteration, a request, an epoch): `tidemark report FILE steps`
- * tells of each, and of what grows from one to the next.
+ * shows each of them, and what grows from one to the next.
  */
 static inline void tidemark_step(const char *name, uint64_t number)
 {
@@ -122,8 +122,8 @@ static inline void tidemark_close(uint64_t region)
         api->close(region);
 }
 
-/* From now on this thread works for key = value; value NULL: no longer. A thread has up to 8 at one
- * time; `tidemark report FILE peak --label key=value` is about what was allocated meanwhile.
+/* From now on this thread works for key = value, until value is NULL. A thread has up to 8 labels
+ * at a time; `tidemark report FILE peak --label key=value` is about what was allocated under one.
  */
 static inline void tidemark_label(const char *key, const char *value)
 {
@@ -133,7 +133,8 @@ static inline void tidemark_label(const char *key, const char *value)
         api->label(key, value);
 }
 
-/* A block of the program's own allocator: call after it exists, and before it is given back. */
+/* A block of the program's own allocator: call alloc once it exists, free before it is given back.
+ */
 static inline void tidemark_alloc(const void *block, size_t bytes)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -150,7 +151,7 @@ static inline void tidemark_free(const void *block)
         api->free(block);
 }
 
-/* From now on no new allocation of this process is recorded, only what dies; and again all. */
+/* Pause: no new allocation of this process is recorded, but frees are. Resume: all are again. */
 static inline void tidemark_pause(void)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -167,10 +168,11 @@ static inline void tidemark_resume(void)
         api->resume();
 }
 
-/* A window begins: from here on blocks are recorded with their stacks; and outside of it by address
- * and size alone, which is cheap, so that what lives and what dies is known all the same. Processes
- * that never call these follow the one that did last. `tidemark record --deferred` begins outside,
- * and `--steps 5-20` opens windows by the steps that are told. A start also ends a pause.
+/* A window, from start to stop: in it blocks are recorded with their stacks; outside of it by
+ * address and size alone, which is cheap, so it is still known what is alive. Processes that never
+ * call these follow the one that called them last. `tidemark record --deferred` begins outside of a
+ * window, and
+ * `--steps 5-20` opens windows by the steps that the program reports. A start also ends a pause.
  */
 static inline void tidemark_start(void)
 {
@@ -188,7 +190,7 @@ static inline void tidemark_stop(void)
         api->stop();
 }
 
-/* A moment whose live memory is of interest, for --at as above; name NULL: "snapshot". */
+/* A moment whose live memory is of interest, for --at as with marks; name NULL: "snapshot". */
 static inline void tidemark_snapshot(const char *name)
 {
     const struct tidemark_api *api = tidemark_recorder();
@@ -197,9 +199,9 @@ static inline void tidemark_snapshot(const char *name)
         api->snapshot(name);
 }
 
-/* What a block is for that is alive: "kv cache", "parameters", or any words of your own; and which
- * one it is, as "encoder.3", or NULL. `block` is where it begins. It holds for the block's whole
- * life, and comes before what `tidemark report FILE decompose` would read from stacks.
+/* What a live block is for: "kv cache", "parameters" or any words of your own; and which one it is,
+ * such as "encoder.3", or NULL. `block` is where it begins. It holds for the block's whole life,
+ * and takes precedence over what `tidemark report FILE decompose` would conclude from stacks.
  */
 static inline void tidemark_describe(const void *block, const char *what, const char *name)
 {
@@ -209,14 +211,14 @@ static inline void tidemark_describe(const void *block, const char *what, const 
         api->describe(block, what, name);
 }
 
-/* Somebody reads or writes memory: an operator or a kernel, `by` its name (NULL: the innermost span
- * of this thread). Where a span of that name is open in this thread, the memory is needed from its
- * beginning to its end; else at this moment. A program that tells one access to a block tells all
- * of them.
+/* An operator or a kernel reads or writes memory; `by` is its name (NULL: the innermost span of
+ * this thread). Where a span of that name is open in this thread, the memory is needed from its
+ * beginning to its end; otherwise at this moment. A program that reports one access to a block
+ * reports all of them.
  *
- * Of tensors, TIDEMARK_ACCESS_ALL (with no block) says that every access is told from here on, so
- * that one without any is not used; TIDEMARK_ACCESS_SOME ends that. `tidemark report FILE
- * inefficient` asks for them.
+ * TIDEMARK_ACCESS_ALL (with no block) says that from here on every access to a tensor is reported,
+ * so that a tensor without any is not used; TIDEMARK_ACCESS_SOME ends that. `tidemark report FILE
+ * inefficient` shows what follows from them.
  */
 enum tidemark_access_kind {
     TIDEMARK_READ = 1,
@@ -234,25 +236,25 @@ static inline void tidemark_access(const void *block, size_t bytes, unsigned int
         api->access(block, bytes, kind, by);
 }
 
-/* Watch memory: `tidemark report FILE watch` tells who has written to it, the first time and every
- * time: the function, the line and the byte. Pages that lie wholly in it are kept from being
- * written to, and a write is met by a fault, which the program does not see; a page stays open for
- * a moment after that, so that of many writes to one page not all are told. Besides, all of it is
- * looked at where spans begin and end, at steps and marks of any thread, and it is told between
- * which of them it has changed; this is all for memory that has no whole page, on stacks, and where
- * the report says why.
+/* Watch memory: `tidemark report FILE watch` says who wrote to it, the first time and every time:
+ * the function, the line and the byte. Pages that lie wholly in it are write-protected, and a write
+ * is caught by a fault, which the program does not see; a page stays open for a moment after that,
+ * so not all of many writes to one page are reported. Besides, all of it is compared where spans
+ * begin and end, and at steps and marks of any thread, and the report says between which of them it
+ * changed; that is all there is for memory without a whole page, for stacks, and where the report
+ * says why.
  *
- * At most 64 blocks; what is watched twice from one address begins anew. End it before the memory
- * is used for something else: free, realloc, munmap and mremap end it as well. A forked child
- * watches nothing.
+ * At most 64 blocks; watching an address again starts over. Unwatch memory before it is used for
+ * something else; free, realloc, munmap and mremap end the watch as well. A forked child watches
+ * nothing.
  *
- * The kernel cannot write into such a page. Calls of libc that let it (read, recv, fread, ioctl
- * ...) and syscall() are known, and the page is open for them; a program that makes them by
- * instructions of its own, or has asked dlsym for them before the first watch, shall ask for
- * TIDEMARK_WATCH_LOOKS, as they fail else.
+ * The kernel cannot write to a protected page. Calls of libc that make it do so (read, recv, fread,
+ * ioctl ...) and syscall() are known, and the page is open for them. A program that makes system
+ * calls by instructions of its own, or took such a function from dlsym before the first watch, must
+ * ask for TIDEMARK_WATCH_LOOKS, or these calls fail.
  */
 enum tidemark_watch_how {
-    TIDEMARK_WATCH_LOOKS = 1, /* only look at it: nothing is kept from being written to */
+    TIDEMARK_WATCH_LOOKS = 1, /* only compare it: no page is write-protected */
     TIDEMARK_WATCH_OPENCL = 2 /* from version 7: tidemark_watch_opencl */
 };
 
@@ -272,15 +274,15 @@ static inline void tidemark_watch_how(const void *block, size_t bytes, const cha
     if (api && api->version >= 5)
         api->watch_how(block, bytes, name, how);
     else if (api && api->version >= 4)
-        api->watch(block, bytes, name); /* which looks */
+        api->watch(block, bytes, name); /* which only compares */
 }
 
-/* Watch the content of a cl_mem, a buffer or a part of one: `tidemark report FILE watch` tells
- * which kernel or command has changed it, the first time and every time. After each that may write
- * to it, and before the first, its content is read back by a command that is put behind it into the
- * same queue; nobody waits for that, and only a hash is kept. `tidemark record
- * --accesses` (or --launches) is needed, as kernels are not known by their arguments else. At most
- * 16; tidemark_unwatch ends it, and so does its release.
+/* Watch the content of a cl_mem, a buffer or a part of one: `tidemark report FILE watch` says which
+ * kernel or command changed it, the first time and every time. Before the first that may write to
+ * it, and after each, its content is read back by a command put into the same queue; nobody waits
+ * for that, and only a hash is kept. `tidemark record --accesses` (or --launches) is needed:
+ * otherwise the arguments of kernels are not known. At most 16; tidemark_unwatch ends it, and so
+ * does the object's release.
  */
 static inline void tidemark_watch_opencl(const void *buffer, const char *name)
 {
@@ -298,16 +300,16 @@ static inline void tidemark_unwatch(const void *block)
         api->unwatch(block);
 }
 
-/* For a program that lets itself be recorded while it runs. `tidemark attach --self-loading PID`
- * prints one line with two words, the ring and the library. The process that it names then loads
- * the library (dlopen with RTLD_NOW | RTLD_LOCAL, never closed again), finds these two functions in
- * it by dlsym and calls tidemark_join(ring). Recorded is what happens after it has returned 0.
- * tidemark_leave ends it and puts everything back. After `tidemark detach PID`, or the end of the
- * tool, nothing more is recorded either, but it is for the process to leave.
+/* For a program that has itself recorded while it runs. `tidemark attach --self-loading PID` prints
+ * one line with two words, the ring and the library. Process PID then loads the library (dlopen
+ * with RTLD_NOW | RTLD_LOCAL, never closed again), finds these two functions in it by dlsym and
+ * calls tidemark_join(ring). What happens after that has returned 0 is recorded. tidemark_leave
+ * ends it and puts everything back. After `tidemark detach PID`, or the end of the tool, nothing
+ * more is recorded either, but the process still has to call tidemark_leave.
  */
 enum tidemark_join_error {
     TIDEMARK_JOIN_BUSY = 1,   /* the process is already recorded */
-    TIDEMARK_JOIN_PATH = 2,   /* that is no ring */
+    TIDEMARK_JOIN_PATH = 2,   /* that is not a ring */
     TIDEMARK_JOIN_SYSTEM = 3, /* the kernel lacks what is needed (Linux 4.14) */
     TIDEMARK_JOIN_RING = 4,   /* the ring cannot be opened, or is of another version */
     TIDEMARK_JOIN_THREAD = 5  /* there is no room in it */

@@ -183,7 +183,7 @@ static void find_own_stack(struct remote *r)
 const char *borrow_advice(void)
 {
     return geteuid() == 0
-             ? "it may do more than root may here; attach from outside of any container"
+             ? "it has privileges that root lacks here; attach from outside the container"
              : "attach as its user or as root";
 }
 
@@ -234,9 +234,9 @@ static int unreadable(int pid, int error, struct err *err)
             pid);
     return err_code(
         err, 126,
-        "process %d filters its system calls (seccomp), and could be killed for one of "
-        "ours: its filter cannot be read (%s); attach from outside of any container, or "
-        "start it with 'tidemark record' instead",
+        "process %d filters its system calls (seccomp), and one of ours could get it killed, as "
+        "its filter cannot be read (%s); attach from outside the container, or start it with "
+        "'tidemark record' instead",
         pid, strerror(error));
 }
 

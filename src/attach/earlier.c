@@ -57,14 +57,14 @@ static int check_one(int pid, uint64_t at, struct err *err)
 {
     if (first_word(pid, at) == REMOTE_BROKEN)
         return err_code(err, 126,
-                        "process %d cannot be attached to any more: an earlier attempt met a fault "
-                        "in there; restart it, with 'tidemark record' perhaps",
+                        "process %d cannot be attached to any more: an earlier attempt failed "
+                        "inside it; restart it, perhaps with 'tidemark record'",
                         pid);
     if (has_thread(pid, at, at + REMOTE_SCRATCH_BYTES))
         return err_code(
             err, 126,
-            "process %d is just being attached to, or an earlier attempt has not come to "
-            "its end in there; try again later",
+            "process %d is being attached to right now, or an earlier attempt has not finished "
+            "inside it; try again later",
             pid);
     return 0;
 }

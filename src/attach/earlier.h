@@ -1,4 +1,4 @@
-/* earlier - what an earlier attempt to enter a process has left there. */
+/* earlier - what an earlier attempt to enter a process left in it. */
 #ifndef ATTACH_EARLIER_H
 #define ATTACH_EARLIER_H
 

@@ -1,4 +1,4 @@
-/* halt - all threads of a process stand still, so that its memory can be looked at as of one
+/* halt - stop all threads of a process, so that its memory can be read as of one
  * moment.
  *
  * They are stopped as borrow stops one, without a signal, and go on in the same way: a system call

@@ -85,8 +85,8 @@ static int refused(int pid, const char *why, struct err *err)
 {
     return err_code(
         err, 126,
-        "process %d does not see what tidemark sees, a container perhaps, and cannot be "
-        "handed the ring: %s; run tidemark in there",
+        "process %d does not see the files that tidemark sees (it may be in a container) and "
+        "cannot be handed the ring: %s; run tidemark where it runs",
         pid, why);
 }
 
@@ -101,7 +101,7 @@ static int pass(struct remote *r, const int pair[2], int fd, struct err *err)
     close(ours);
     theirs = sent ? receive(r, pair[1], err) : -1;
     if (theirs == -1)
-        return refused(pid, "its kernel does not let it through", err);
+        return refused(pid, "its kernel does not pass on the descriptor", err);
     return theirs < 0 ? -1 : theirs;
 }
 

@@ -133,8 +133,8 @@ static int let_go(struct remote *r, struct err *err)
     ptrace(PTRACE_DETACH, r->tid, NULL, NULL); /* should it not have stopped: when we end */
     r->gone = true;
     return err_code(err, 126,
-                    "the call in process %d did not return in time; the process goes on, and the "
-                    "thread with it as soon as it can",
+                    "the call in process %d did not return in time; the process keeps running, and "
+                    "so will the thread as soon as it can",
                     r->process->pid);
 }
 

@@ -32,10 +32,10 @@ static int parse_seconds(const char *text, void *to, struct err *err)
 }
 
 static const struct option options[] = {
-    {0, "gpu-id", "N", &devices, device_choice_parse_gpu, "The GPU to watch; 0 when not given",
+    {0, "gpu-id", "N", &devices, device_choice_parse_gpu, "The GPU to watch (default: 0)", NULL,
+     NULL},
+    {0, "interval", "SECONDS", &interval_ns, parse_seconds, "Time between samples (default: 0.1)",
      NULL, NULL},
-    {0, "interval", "SECONDS", &interval_ns, parse_seconds,
-     "Time between samples; 0.1 when not given", NULL, NULL},
     {0, "output", "FILE", &output, NULL, "Write the report as JSON to FILE as well", NULL, NULL},
     {0, "quiet", NULL, &quiet, NULL, "Discard what the command writes", NULL, NULL},
     {0},

@@ -26,17 +26,17 @@ static int parse_duration(const char *text, void *to, struct err *err)
 }
 
 static const struct option options[] = {
-    RECORDING_OPTIONS(how, "NAME.PID.tide in this folder when not given"),
+    RECORDING_OPTIONS(how, "(default: NAME.PID.tide in this folder)"),
     {0, "reachable", NULL, &how.reachable, NULL,
-     "At the end, and at each 'tidemark snapshot', find the blocks that nothing points to any more; needs --exact. The process is stopped meanwhile; how long is reported",
+     "At the end, and at each 'tidemark snapshot', find blocks that nothing points to any more; needs --exact. The process is stopped meanwhile; how long is reported",
      NULL, NULL},
     {0, "duration", "TIME", &duration_ns, parse_duration,
-     "Detach after TIME: 10 (s), 500ms, 2m; else when the process ends, at Ctrl-C or 'tidemark "
-     "detach'",
+     "Detach after TIME: 10 (s), 500ms, 2m; otherwise when the process ends, at Ctrl-C or at "
+     "'tidemark detach'",
      NULL, NULL},
     {0, "self-loading", NULL, &self_loading, NULL,
-     "Do not enter the process: print the ring and the library, which it loads itself (see "
-     "tidemark.h)",
+     "Do not enter the process: print the ring and the library, for a process that loads it "
+     "itself (see tidemark.h)",
      NULL, NULL},
     {0},
 };
@@ -160,7 +160,7 @@ const struct command cmd_attach = {
     .operands = "PID",
     .summary = "Record a process that is already running",
     .description =
-        "Loads the library of 'tidemark record' into a running process, and records what it and the processes it forks allocate from then on. What it allocated earlier is not known: when such a block is freed, that is counted and nothing more.\n\nOne thread of the process is borrowed for a few milliseconds, at a point where it holds no lock of the allocator or the loader; the others keep running, and a system call that it was waiting in is continued. At the end everything that was changed is put back; the library stays in the process, idle, ready for the next time.\n\nA program that the process starts by exec is only watched from outside.",
+        "Loads the library of 'tidemark record' into a running process, and records what it and the processes it forks allocate from then on. What it allocated earlier is not known: frees of such blocks are counted, and nothing more.\n\nOne thread of the process is borrowed for a few milliseconds, at a point where it holds no lock of the allocator or the loader; the others keep running, and a system call that it was waiting in is continued. At the end everything that was changed is put back; the library stays in the process, idle, ready for the next time.\n\nA program that the process starts by exec is only watched from outside.",
     .examples =
         "tidemark attach --duration 30 -o server.tide 4711\n    thirty seconds of a server\n"
         "tidemark attach --exact 4711 &\n    every allocation, until ...\n"

@@ -14,8 +14,8 @@ static const char *name = "snapshot";
 static const struct option no_options[] = {{0}};
 
 static const struct option snapshot_options[] = {
-    {0, "name", "TEXT", &name, NULL,
-     "What the moment is called in the trace; snapshot when not given", NULL, NULL},
+    {0, "name", "TEXT", &name, NULL, "What the moment is called in the trace (default: snapshot)",
+     NULL, NULL},
     {0},
 };
 
@@ -140,7 +140,7 @@ const struct command cmd_snapshot = {
         "Puts a mark into the trace of the recording that PID belongs to, and prints its time in "
         "seconds. 'tidemark report FILE peak --at TIME' then shows what was alive. In a recording "
         "with --reachable it also finds the blocks that nothing points to any more; the processes "
-        "stand still meanwhile.",
+        "are stopped meanwhile.",
     .examples = "tidemark snapshot --name idle 4711\n    12.345678\n",
     .options = snapshot_options,
     .exits = exits,

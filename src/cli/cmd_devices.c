@@ -159,9 +159,9 @@ static const struct command_exit exits[] = {
 const struct command cmd_devices = {
     .name = "devices",
     .operands = "",
-    .summary = "List the accelerators whose memory can be read, and why others cannot",
+    .summary = "List the accelerators whose memory can be read, and why others cannot be",
     .description =
-        "Lists accelerators, such as GPUs and NPUs, with their memory as it is now, the names by which --device of 'run', 'record' and 'attach' takes them, and the way by which they are read. Vendors' libraries are loaded by a process of its own, which may crash or hang without harm; a kind that is not found is listed with the reason.\n\nTIDEMARK_DEVICE_ROOT names the folder that holds the host's /dev, /proc and /sys, where a container has them elsewhere.",
+        "Lists accelerators, such as GPUs and NPUs, with their memory as it is now, their names for --device of 'run', 'record' and 'attach', and how they are read. A vendor's library is loaded by a process of its own, which may crash or hang without harm; a kind that is not found is listed with the reason.\n\nTIDEMARK_DEVICE_ROOT names the folder that holds the host's /dev, /proc and /sys, where a container has them elsewhere.",
     .examples =
         "tidemark devices\n    what is there\ntidemark devices -f json\n    the same for programs\n",
     .options = options,

@@ -19,8 +19,7 @@ static bool force;
 
 static const struct option options[] = {
     {'o', "output", "FILE", &output, NULL,
-     "Write the trace to FILE (default: the name of what is\nimported, ending in .tide)", NULL,
-     NULL},
+     "Write the trace to FILE (default: the imported file's name, ending in .tide)", NULL, NULL},
     {0, "force", NULL, &force, NULL, "Overwrite FILE", NULL, NULL},
     {0},
 };
@@ -148,7 +147,7 @@ static int run(int argc, char **argv, struct err *err)
 static const char *describe(struct arena *a, bool whole)
 {
     const char *all =
-        "Makes a trace of a file that another tool has written, so that every question can be asked of it. The file is data from a stranger: it is read within limits, and nothing in it is run. What it does not tell, such as CPU time or resident memory, is n/a in every answer.";
+        "Turns a file that another tool has written into a trace, so that every question can be asked of it. The file is not trusted: it is read within limits, and nothing in it is run. What it does not contain, such as CPU time or resident memory, is n/a in every answer.";
 
     (void)whole;
 
@@ -169,7 +168,7 @@ static const struct command_exit exits[] = {
 const struct command cmd_import = {
     .name = "import",
     .operands = "FILE",
-    .summary = "Make a trace of another tool's file",
+    .summary = "Turn another tool's file into a trace",
     .describe = describe,
     .examples =
         "tidemark import snapshot.pickle\n    a PyTorch memory snapshot, as snapshot.tide\n"

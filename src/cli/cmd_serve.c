@@ -56,9 +56,9 @@ static const struct command_exit exits[] = {
 const struct command cmd_serve = {
     .name = "serve",
     .operands = "FILE [FILE]",
-    .summary = "Show the report page in a browser, finer where it looks closer",
+    .summary = "Serve the report page to a browser, with finer data where it zooms in",
     .description =
-        "Shows the page that 'tidemark report FILE -f html' writes in a browser, until Ctrl-C ends it; its address is printed. Where a window of time is narrow, the page asks for finer data: any stretch of the recording has as many moments as the whole. The sums of a window stay the same, to the byte. Two traces are compared, as 'tidemark diff' does.\n\nOnly programs of this machine are answered (127.0.0.1), and only those that know the random key in the address. Nothing is served but the page and its data. The trace is read in a process of its own, for each answer anew; a file that was replaced meanwhile is shown as it is then.\n\nFrom another machine: ssh -L 8000:127.0.0.1:PORT HOST, and http://localhost:8000/KEY/ there.",
+        "Serves the page that 'tidemark report FILE -f html' writes to a browser, until Ctrl-C; prints its address. Where a window of time is narrow, the page asks for finer data: any stretch of the recording has as many moments as the whole. The sums of a window stay the same, to the byte. Two traces are compared, as 'tidemark diff' does.\n\nOnly programs on this machine get an answer (127.0.0.1), and only those that know the random key in the address. Nothing is served but the page and its data. Each answer reads the trace again, in a process of its own; a file that has been replaced is shown as it is then.\n\nFrom another machine: ssh -L 8000:127.0.0.1:PORT HOST, and http://localhost:8000/KEY/ there.",
     .examples = "tidemark serve app.tide\n    prints the address to open\n"
                 "tidemark serve --port 8000 before.tide after.tide\n    two runs, compared\n",
     .options = options,

@@ -250,7 +250,7 @@ int command_named(int argc, char **argv, int most, const struct command **c, str
         return 0;
     *c = command_find(argv[1]);
     if (!*c)
-        return err_code(err, EXIT_USAGE, "tidemark has no command '%s'", argv[1]);
+        return err_code(err, EXIT_USAGE, "there is no command '%s'", argv[1]);
     return 0;
 }
 
@@ -301,7 +301,7 @@ const struct command cmd_help = {
         "examples; or what a question of 'tidemark report' is about. Without a command: what "
         "tidemark can do.",
     .examples = "tidemark help run\n    what can be measured, and how\ntidemark help report "
-                "leaks\n    what leaks are told, and how they are judged\n",
+                "leaks\n    which leaks are reported, and how they are judged\n",
     .options = command_no_options,
     .exits = exits,
     .run = run,

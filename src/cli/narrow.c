@@ -160,10 +160,10 @@ static int parse_space(struct parsing *p)
     if (!found && !l.count)
         return err_code(p->err, EXIT_USAGE,
                         "this trace has no memory of '%s': no device's library was seen to "
-                        "allocate, so there is the host's alone",
+                        "allocate, so it has the host's alone",
                         name);
     if (!found)
-        return err_code(p->err, EXIT_USAGE, "this trace has no memory of '%s', but that of %s",
+        return err_code(p->err, EXIT_USAGE, "this trace has no memory of '%s', only that of %s",
                         name, list_spaces(p, &l));
     p->out->space = found->number;
     say(p, arena_printf(p->arena, "Allocations are those of %s, not of the host", name));
@@ -181,7 +181,7 @@ static int parse_process(struct parsing *p)
     if (!text_parse_number(text, &pid) || !pid)
         return err_code(p->err, EXIT_USAGE,
                         "'%s' is not a process; write its pid, as 'tidemark report FILE processes' "
-                        "has it",
+                        "shows it",
                         text);
     process_lens_read(lens, p->trace, pid);
     p->out->process = lens;
@@ -193,8 +193,8 @@ static int parse_process(struct parsing *p)
             text);
     if (!lens->recorded)
         return err_code(p->err, EXIT_USAGE,
-                        "process %s was not recorded from inside: nothing is known of it but what "
-                        "'tidemark report FILE processes' has",
+                        "process %s was not recorded from inside: only what 'tidemark report FILE "
+                        "processes' shows is known of it",
                         text);
     say(p, arena_printf(p->arena, "Allocations, steps and CPU time are those of process %s alone",
                         text));
@@ -217,8 +217,7 @@ static int parse_rank(struct parsing *p)
     if (!lens->recorded)
         return err_code(
             p->err, EXIT_USAGE,
-            "this trace has no rank %s; 'tidemark report FILE processes' has those that "
-            "there are",
+            "this trace has no rank %s; 'tidemark report FILE processes' lists those that it has",
             text);
     say(p,
         arena_printf(p->arena, "Allocations, steps and CPU time are those of rank %s alone", text));
@@ -267,7 +266,7 @@ static const char *describe_born(struct parsing *p)
 
     for (unsigned int i = 0; i < n->label_count; i++)
         where = arena_printf(a, "%s%s%s", where, i ? ", " : " under ", n->labels[i]);
-    return arena_printf(a, "Of allocations, only those%s count", where);
+    return arena_printf(a, "Only allocations%s count", where);
 }
 
 static int parse_born(struct parsing *p)

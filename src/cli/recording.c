@@ -38,8 +38,8 @@ int recording_parse_exact(const char *text, void *to, struct err *err)
         return -1;
     if (exact->from_bytes < EXACT_LEAST)
         return err_code(err, EXIT_USAGE,
-                        "blocks of %s bytes are too small to be told apart; write --exact=1KiB or "
-                        "more, or --exact alone for every block",
+                        "'%s' is too small; write --exact=1KiB or more, or --exact alone for every "
+                        "block",
                         text);
     return 0;
 }
@@ -96,7 +96,7 @@ int recording_possible(struct err *err)
     if (self_file(tool, sizeof(tool)))
         return 0;
     return err_code(err, EXIT_OWN,
-                    "a recording needs to see the processes of the system, and sees not even its "
+                    "a recording must see the processes of the system, but cannot see even its "
                     "own: mount /proc");
 }
 
@@ -213,31 +213,9 @@ static void put_sampling(struct trace_store *s, const struct collect_options *ho
         put_number(s, FACT_WHOLE, how->whole_from);
 }
 
-int recording_open(const struct recording *r, struct arena *a, const char *plain,
-                   struct recorded *to, struct watch_options *w, struct err *err)
+/* Options that exclude each other for a reason that is worth a sentence. */
+static int check(const struct recording *r, struct err *err)
 {
-    bool cpu = wants_cpu(r);
-    struct collect_options how = {
-        .mode = r->cpu_only  ? RING_NO_HEAP
-              : r->exact.all ? RING_EXACT
-                             : RING_SAMPLED,
-        .sample_mean = r->sample_mean,
-        .whole_from = r->exact.from_bytes,
-        .depth = (uint32_t)r->depth,
-        .wants = (r->native ? 0u : RING_WANTS_PYTHON) | (cpu ? RING_WANTS_CPU : 0u) |
-                 RING_WANTS_WAITS | (r->copies ? RING_WANTS_COPIES : 0u) |
-                 (r->launches ? RING_WANTS_LAUNCHES : 0u) |
-                 (r->accesses ? RING_WANTS_ACCESSES : 0u) | (r->ops ? RING_WANTS_OPS : 0u) |
-                 (r->reachable ? RING_WANTS_REACH : 0u) |
-                 (r->exact.from_bytes ? RING_WANTS_ROOM : 0u),
-        .cpu_ns = r->cpu_ns,
-        .windows = r->windows.list,
-        .window_count = r->windows.count,
-        .deferred = r->deferred,
-        .watch = r->watch.text};
-    struct tracefile file = {.named = r->output, .plain = plain, .force = r->force};
-    const char *mode = r->cpu_only ? "no" : r->exact.all ? "exact" : "sampled";
-
     if (r->exact.all && r->sample_mean)
         return err_code(err, EXIT_USAGE,
                         "--exact records every block, so there is nothing to --sample; write "
@@ -251,8 +229,36 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
         return err_code(
             err, EXIT_USAGE,
             "--reachable needs --exact: to find what points to a block, every block must be known");
-    if (r->no_cache)
-        kept_off();
+    return 0;
+}
+
+static uint32_t wants_of(const struct recording *r, bool cpu)
+{
+    return (r->native ? 0u : RING_WANTS_PYTHON) | (cpu ? RING_WANTS_CPU : 0u) | RING_WANTS_WAITS |
+           (r->copies ? RING_WANTS_COPIES : 0u) | (r->launches ? RING_WANTS_LAUNCHES : 0u) |
+           (r->accesses ? RING_WANTS_ACCESSES : 0u) | (r->ops ? RING_WANTS_OPS : 0u) |
+           (r->reachable ? RING_WANTS_REACH : 0u) | (r->exact.from_bytes ? RING_WANTS_ROOM : 0u);
+}
+
+static struct collect_options collect_how(const struct recording *r, bool cpu, uint64_t origin_ns)
+{
+    return (struct collect_options){.mode = r->cpu_only  ? RING_NO_HEAP
+                                          : r->exact.all ? RING_EXACT
+                                                         : RING_SAMPLED,
+                                    .sample_mean = r->sample_mean,
+                                    .whole_from = r->exact.from_bytes,
+                                    .depth = (uint32_t)r->depth,
+                                    .wants = wants_of(r, cpu),
+                                    .cpu_ns = r->cpu_ns,
+                                    .windows = r->windows.list,
+                                    .window_count = r->windows.count,
+                                    .deferred = r->deferred,
+                                    .watch = r->watch.text,
+                                    .origin_ns = origin_ns};
+}
+
+static void watch_how(const struct recording *r, struct recorded *to, struct watch_options *w)
+{
     w->on_deaf = say_deaf;
     w->on_looked = r->quiet ? NULL : say_looked;
     w->on_process = look_at_rights;
@@ -260,31 +266,58 @@ int recording_open(const struct recording *r, struct arena *a, const char *plain
     w->redact = r->redact;
     w->devices = &r->devices;
     w->interval_ns = r->interval_ns ? r->interval_ns : RECORDING_INTERVAL_NS;
+}
+
+/* What a reader must know of how it was recorded. */
+static void put_facts(const struct recording *r, const struct collect_options *how, bool cpu,
+                      struct trace_store *s)
+{
+    const char *mode = r->cpu_only ? "no" : r->exact.all ? "exact" : "sampled";
+
+    trace_store_fact(s, TRACE_OF_RUN, 0, FACT_RECORDED, mode, strlen(mode));
+    if (!r->cpu_only && !r->exact.all)
+        put_sampling(s, how);
+    windows_put(s, &r->windows, r->deferred);
+    watch_names_put(s, &r->watch);
+    if (cpu)
+        recording_samples_cpu(s);
+    if (r->ops)
+        put_number(s, FACT_OPS, 1);
+    if (r->copies)
+        trace_store_fact(s, TRACE_OF_RUN, 0, FACT_COPIES, "sampled", 7);
+}
+
+/* The command runs without it where `state` says so. */
+static int cannot_open(struct recorded *to, bool state, struct err *err)
+{
+    to->state = state;
+    return err->code = EXIT_OWN, -1;
+}
+
+int recording_open(const struct recording *r, struct arena *a, const char *plain,
+                   struct recorded *to, struct watch_options *w, struct err *err)
+{
+    struct tracefile file = {.named = r->output, .plain = plain, .force = r->force};
+    struct collect_options how;
+    bool cpu = wants_cpu(r);
+
+    if (check(r, err) < 0)
+        return -1;
+    if (r->no_cache)
+        kept_off();
+    watch_how(r, to, w);
     w->store = tracefile_create(a, &file, err);
     to->path = file.path;
-    if (!w->store) {
-        to->state = file.state || lacks_descriptors();
-        return err->code = EXIT_OWN, -1;
-    }
-    how.origin_ns = origin_of(w->store);
+    if (!w->store)
+        return cannot_open(to, file.state || lacks_descriptors(), err);
+    how = collect_how(r, cpu, origin_of(w->store));
     w->collect = collect_create(&how, w->store, err);
     if (!w->collect) {
         trace_store_discard(w->store);
-        to->state = true; /* memory and descriptors are all that it needs */
-        return err->code = EXIT_OWN, -1;
+        return cannot_open(to, true, err); /* memory and descriptors are all that it needs */
     }
-    trace_store_fact(w->store, TRACE_OF_RUN, 0, FACT_RECORDED, mode, strlen(mode));
-    if (!r->cpu_only && !r->exact.all)
-        put_sampling(w->store, &how);
-    windows_put(w->store, &r->windows, r->deferred);
-    watch_names_put(w->store, &r->watch);
-    if (cpu && !w->on_confined)
-        recording_samples_cpu(w->store);
+    put_facts(r, &how, cpu && !w->on_confined, w->store);
     to->cpu = cpu;
-    if (r->ops)
-        put_number(w->store, FACT_OPS, 1);
-    if (r->copies)
-        trace_store_fact(w->store, TRACE_OF_RUN, 0, FACT_COPIES, "sampled", 7);
     if (r->paused)
         collect_pause(w->collect, true);
     return 0;

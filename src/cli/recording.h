@@ -41,24 +41,24 @@ struct recording {
 /* Rows for a table of options. */
 // clang-format off
 #define RECORDING_OPTIONS(r, where)                                                                \
-    {'o', "output", "FILE", &(r).output, NULL, "Write the trace to FILE; " where, NULL, NULL},     \
+    {'o', "output", "FILE", &(r).output, NULL, "Write the trace to FILE " where, NULL, NULL},     \
     {'f', "force", NULL, &(r).force, NULL,                                                         \
-     "Overwrite FILE; a trace that is there is kept otherwise, and the next free name taken",      \
+     "Overwrite FILE; otherwise a trace that is there is kept, and the next free name is taken",      \
      NULL, NULL},                                                                                  \
     {0, "exact", "[SIZE]", &(r).exact, recording_parse_exact,                                      \
      "Record every allocation and free, not a sample of them; with SIZE (--exact=4KiB) every "     \
      "block of at least SIZE, and sample smaller ones",                                            \
      NULL, NULL},                                                                                  \
     {0, "sample", "SIZE", &(r).sample_mean, recording_parse_sample,                                \
-     "Record one allocation per SIZE bytes on average; when not given 512KiB, and more for a "     \
-     "process that would be sampled over 300 times a second",                                      \
+     "Record one allocation per SIZE bytes on average (default: 512KiB, and more for a "           \
+     "process that would be sampled over 300 times a second)",                                      \
      NULL, NULL},                                                                               \
     {0, "depth", "N", &(r).depth, recording_parse_depth,                                           \
-     "Keep at most N frames of a stack, from both ends; 256 when not given", NULL, NULL},          \
+     "Keep at most N frames of a stack, from both ends (default: 256)", NULL, NULL},          \
     {0, "no-cpu", NULL, &(r).no_cpu, NULL, "Do not sample where CPU time is spent",                \
      "cpu-interval", NULL},                                                                        \
     {0, "cpu-interval", "TIME", &(r).cpu_ns, recording_parse_interval,                             \
-     "CPU time of a thread between two samples of it, shorter at first; 10 ms when not given",     \
+     "CPU time of a thread between two samples of it, shorter at first (default: 10 ms)",     \
      "no-cpu", NULL},                                                                              \
     {0, "cpu-only", NULL, &(r).cpu_only, NULL, "Sample CPU time and record no allocations",        \
      "exact sample no-cpu", NULL},                                                                 \
@@ -70,16 +70,16 @@ struct recording {
     {0, "accesses", NULL, &(r).accesses, NULL,                                                     \
      "Record what operators and kernels read and write, for the question inefficient", NULL, NULL}, \
     {0, "interval", "TIME", &(r).interval_ns, recording_parse_interval,                            \
-     "Time between samples of the processes: 100 (ms), 50ms, 0.05s; 100 ms when not given", NULL,  \
+     "Time between samples of the processes: 100 (ms), 50ms, 0.05s (default: 100 ms)", NULL,  \
      NULL},                                                                                        \
     {0, "start-paused", NULL, &(r).paused, NULL,                                                   \
      "Record no allocation until 'tidemark resume' or the program asks for it", NULL, NULL},       \
     {0, "steps", "LIST", &(r).windows, windows_parse,                                              \
-     "Look for stacks only in these steps, as in 5-20,40,100-; blocks of other steps are known by "\
-     "size alone, which costs less, and what lives is right all the same",                         \
+     "Record stacks only in these steps, as in 5-20,40,100-; blocks of other steps are known by "  \
+     "size alone, which costs less, and totals of what is alive stay right",                         \
      "start-paused deferred", NULL},                                                               \
     {0, "deferred", NULL, &(r).deferred, NULL,                                                     \
-     "Look for stacks only between the program's calls of tidemark.start() and tidemark.stop()",   \
+     "Record stacks only between the program's calls of tidemark.start() and tidemark.stop()",   \
      "start-paused steps", NULL},                                                                  \
     {0, "native", NULL, &(r).native, NULL,                                                         \
      "Do not read Python's lines: treat an interpreter like any other program", NULL, NULL},     \

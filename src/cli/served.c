@@ -131,7 +131,7 @@ int served_check(const char *path, struct err *err)
     struct body *said;
 
     if (!job_start(&job, open_trace, (void *)path, false))
-        return err_set(err, "no process can be started that reads '%s': %s", path, strerror(errno));
+        return err_set(err, "no process can be started to read '%s': %s", path, strerror(errno));
     while (!job_read(&job))
         poll(&(struct pollfd){.fd = job.fd, .events = POLLIN}, 1, -1);
     said = job_end(&job, err);

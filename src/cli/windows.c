@@ -77,14 +77,14 @@ void windows_say(const struct windows *w, bool deferred, const struct watch_resu
     if (w->count && r->steps)
         fprintf(stderr,
                 "tidemark: only %" PRIu64
-                " steps were told, and none of --steps %s was reached: no "
+                " steps were reported, and none of --steps %s was reached: no "
                 "block was recorded with its stack\n",
                 r->steps, w->text);
     else if (w->count)
         fprintf(stderr,
-                "tidemark: no step was told, so none of --steps %s came and no block was recorded "
-                "with its stack; tell steps by tidemark.step(), tidemark.torch.attach(..., "
-                "steps=True) or ranges of NVTX\n",
+                "tidemark: the program reported no step, so none of --steps %s was reached and no "
+                "block was recorded with its stack; report steps with tidemark.step(), "
+                "tidemark.torch.attach(..., steps=True) or ranges of NVTX\n",
                 w->text);
     else if (deferred)
         fprintf(stderr, "tidemark: tidemark.start() was never called, and no block was recorded "

@@ -1,11 +1,11 @@
 /* identity - see identity.h.
  *
- * A process is the one that has presented itself, of which the kernel has told us then how we
- * number it: so it is known however short it lived, and also if it has gone on by exec since. One
- * that could not do that (it filters its system calls, has no descriptor left, is in another
- * network namespace) has to have the ring mapped, or to have ended. In another namespace it is
- * looked for: the kernel says of each process how it is numbered there (NSpid), and which part of
- * our memory it has mapped. That takes a look at many processes, but only for such.
+ * A process that presented itself is known by the pid that the kernel gave us then, however short
+ * it lived, and also if it has become another program by exec since. One that could not do that (it
+ * filters its system calls, has no descriptor left, is in another network namespace) has to have
+ * the ring mapped, or to have ended. In another namespace it is looked for: the kernel says of each
+ * process how it is numbered there (NSpid), and which part of our memory it has mapped. That takes
+ * a look at many processes, but only for such.
  */
 #include "collect/identity.h"
 

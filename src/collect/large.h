@@ -1,5 +1,5 @@
-/* large - the large blocks of a process, kept aside so that it can be looked which of their pages
- * are there (residing.h). Blocks are only added, which costs next to nothing: the dead are dropped
+/* large - the large blocks of a process, kept aside so that their pages can be looked at
+ * (residing.h). Blocks are only added, which costs next to nothing: the dead are dropped
  * now and then.
  */
 #ifndef COLLECT_LARGE_H

@@ -15,14 +15,12 @@ void member_loss(struct collect *c, const struct member *m, enum trace_lost what
     static const char *const reasons[] = {
         [TRACE_LOST_FULL] = "allocations while a buffer was full",
         [TRACE_LOST_NESTED] = "allocations of a signal handler that interrupted an allocation",
-        [TRACE_LOST_SLOTS] = "threads that found no buffer free",
-        [TRACE_LOST_BROKEN] = "buffers that the program has overwritten, from there on",
-        [TRACE_LOST_TORN] = "stacks without their Python lines, which were just changing",
-        [TRACE_LOST_UNREAD] = "buffers that could not be read, or of no process that is known",
-        [TRACE_LOST_BEYOND] =
-            "buffers of a process that sent more than is kept of one, from there on",
-        [TRACE_LOST_CONTEXTS] =
-            "steps and labels that blocks were allocated in, beyond what is kept",
+        [TRACE_LOST_SLOTS] = "threads that found no free buffer",
+        [TRACE_LOST_BROKEN] = "the rest of buffers that the program has overwritten",
+        [TRACE_LOST_TORN] = "stacks without their Python lines, which were changing at that moment",
+        [TRACE_LOST_UNREAD] = "buffers that could not be read, or that belong to no known process",
+        [TRACE_LOST_BEYOND] = "the rest of what a process sent beyond what is kept of one",
+        [TRACE_LOST_CONTEXTS] = "steps and labels of blocks, beyond what is kept",
     };
     struct trace_loss fields = {m ? m->process.number : 0, what, count, 0};
 

@@ -1,4 +1,4 @@
-/* still - a process whose threads all stand still, as whoever looks into it is told. */
+/* still - a process whose threads are all stopped, as it is handed to those who look into it. */
 #ifndef COLLECT_STILL_H
 #define COLLECT_STILL_H
 

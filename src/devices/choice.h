@@ -31,7 +31,8 @@ const char *device_choices(void);
 
 /* Was any named? They are then waited for, and said to be missing. */
 bool device_choice_asked(const struct device_choice *c);
-/* Is a kind wanted, of which there are signs or not? The first that --gpu-id may mean is `gpu`. */
+/* Is a kind wanted, whether or not there are signs of it? `gpu`: the first that --gpu-id may mean.
+ */
 bool device_choice_kind(const struct device_choice *c, const struct device_kind *k,
                         const struct device_kind *gpu);
 /* Is this device of such a kind wanted? One that is part of another is, where that is. */
@@ -42,11 +43,11 @@ bool device_choice_device(const struct device_choice *c, const struct device_kin
 // clang-format off
 #define DEVICE_OPTIONS(choice)                                                                     \
     {0, "device", "WHICH...", &(choice), device_choice_parse,                                      \
-     "Also read the memory of these accelerators: all (as when not given), none, a kind, or one "  \
-     "of a kind such as nvidia:1; 'tidemark devices' lists them", NULL, NULL,                      \
+     "Also read the memory of these accelerators: all (the default), none, a kind, or one "       \
+     "of a kind, such as nvidia:1; 'tidemark devices' lists them", NULL, NULL,                      \
      .choices_of = device_choices, .or_more = true},                                               \
     {0, "gpu-id", "N", &(choice), device_choice_parse_gpu,                                         \
-     "The same for accelerator N of the first kind that is there", NULL, NULL}
+     "Read only accelerator N, of the first kind that is there", NULL, NULL}
 // clang-format on
 
 #endif

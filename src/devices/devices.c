@@ -114,7 +114,7 @@ static void take_found(struct devices *d, int kind, const struct wire_answer *a)
 
     if (of->count) { /* it was started again: the same devices, or none of them can be told apart */
         if (of->count != a->head->devices)
-            link_off(&d->links[kind], "its devices are others than before");
+            link_off(&d->links[kind], "its devices have changed");
         return;
     }
     of->count = a->head->devices;
@@ -131,7 +131,7 @@ static void take_read(struct devices *d, int kind, const struct wire_answer *a)
     struct kind_devices *of = &d->of[kind];
 
     if (of->count != a->head->devices) {
-        link_off(&d->links[kind], "its devices are others than before");
+        link_off(&d->links[kind], "its devices have changed");
         return;
     }
     d->read_once[kind] = true;

@@ -106,7 +106,7 @@ static void say_why(const char *name, struct gauge_found *f)
     size_t used = strlen(f->note);
 
     if (node)
-        snprintf(f->note + used, sizeof(f->note) - used, "%sthere is no permission for /%s",
+        snprintf(f->note + used, sizeof(f->note) - used, "%sno permission to read /%s",
                  used ? "; " : "", node);
 }
 

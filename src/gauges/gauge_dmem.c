@@ -25,7 +25,7 @@ static void open_all(struct gauge_found *out)
     uint64_t bytes;
 
     if (!gauge_read(text, sizeof(text), GROUPS "/dmem.capacity")) {
-        snprintf(out->note, sizeof(out->note), "no driver tells control groups of its memory");
+        snprintf(out->note, sizeof(out->note), "no driver reports its memory to control groups");
         return;
     }
     while ((s = sysfs_next(s, name, &bytes)) && (w = gauge_add(out))) {

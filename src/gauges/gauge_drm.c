@@ -162,7 +162,7 @@ static void read_all(const struct gauge_asked *asked, struct gauge_answer *out)
     drm_kfd_read(&drm, asked, out);
     if (!sure)
         snprintf(out->note, sizeof(out->note),
-                 "the files of a process may not be looked at, so what it holds is not known");
+                 "the files of a process may not be read, so what it holds is not known");
     for (uint32_t i = 0; i < drm.count; i++) {
         uint64_t percent = number_in(drm.device[i].busy);
 

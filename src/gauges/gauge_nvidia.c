@@ -57,7 +57,7 @@ static void describe_memory(nvml_device handle, struct wire_device *w)
         snprintf(w->note, sizeof(w->note),
                  "it has no memory of its own: what it uses is the host's");
     else if (r.reserved == ABSENT)
-        snprintf(w->note, sizeof(w->note), "used holds what the driver has reserved");
+        snprintf(w->note, sizeof(w->note), "used includes what the driver has reserved");
 }
 
 static struct wire_device *add(struct gauge_found *out, nvml_device handle)

@@ -125,7 +125,7 @@ static void flush(struct writing *w)
     w->process = 0;
 }
 
-/* The batch that an event belongs into, moved to its time. */
+/* The batch that an event belongs in, moved to its time. */
 static struct batch *batch_for(struct writing *w, const struct intake_event *e)
 {
     uint64_t time_ns = e->time_ns - w->first_ns;
@@ -292,7 +292,7 @@ static void put_who(struct intake *in)
             put_fact(in, i + 1, FACT_DEVICE, device);
         }
         if (!p->pid)
-            put_fact(in, i + 1, FACT_PID, "the file that was imported does not say it");
+            put_fact(in, i + 1, FACT_PID, "the imported file does not say");
     }
     for (size_t i = 0; i < in->known_threads.count; i++)
         PUT(in, TRACE_THREAD, 0, i + 1, in->threads[i].process, in->threads[i].tid,
@@ -315,7 +315,7 @@ int intake_write(struct intake *in, struct err *err)
     uint64_t last_ns;
 
     if (!in->count)
-        return err_set(err, "'%s' tells of no allocation: there is nothing to import", in->file);
+        return err_set(err, "'%s' contains no allocations: there is nothing to import", in->file);
     w = memory_zeroed(sizeof(*w));
     w->in = in;
     memory_sort(in->events, in->count, sizeof(*in->events), by_time);

@@ -255,10 +255,10 @@ static int read_snapshot(const struct import_file *f, struct intake *in, struct 
     int result = whole ? take_snapshot(&t, whole) : -1;
 
     if (whole && result < 0)
-        err_set(
-            err,
-            "'%s' is a pickle, but no memory snapshot: those of torch.cuda.memory._dump_snapshot have 'segments' and 'device_traces'",
-            f->path);
+        err_set(err,
+                "'%s' is a pickle but not a memory snapshot: what torch.cuda.memory._dump_snapshot "
+                "writes has 'segments' and 'device_traces'",
+                f->path);
     if (!result && t.absurd) {
         err_set(err,
                 "'%s' has sizes that no memory has, negative ones or above 128 PiB: it is damaged",
@@ -284,7 +284,9 @@ static bool knows(const struct import_file *f)
 const struct importer importer_torch_snapshot = {
     .name = "a PyTorch memory snapshot (.pickle)",
     .summary =
-        "what torch.cuda.memory._dump_snapshot writes after _record_memory_history: allocations and frees with their stacks, sizes and times, and reserved segments, of each device. Nothing in the pickle is called: whatever would need that is refused",
+        "what torch.cuda.memory._dump_snapshot writes after _record_memory_history: allocations "
+        "and frees with their stacks, sizes and times, and reserved segments, of each device. No "
+        "code in the pickle is run; a pickle that needs that is refused",
     .knows = knows,
     .read = read_snapshot,
 };

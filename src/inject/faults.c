@@ -22,7 +22,7 @@ static _Atomic unsigned int in_use[2];
 /* Which of both its other handlers want blocked. */
 static _Atomic unsigned long hidden[65];
 
-/* Threads that make one instruction with a page open: few at one time, and TLS is dear. */
+/* Threads that make one instruction with a page open: few at one time, and TLS is scarce. */
 static struct step {
     _Atomic int tid; /* 0: free */
     struct guard_hit open;

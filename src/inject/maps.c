@@ -1,7 +1,7 @@
 /* maps - memory that the program takes from the kernel itself: mmap, munmap, mremap, mprotect, brk,
  * sbrk.
  *
- * These are rare and dear, so all of them are recorded in either mode. Same order as in hooks.c: a
+ * These are rare and expensive, so all of them are recorded in either mode. Same order as in hooks.c: a
  * map after it exists, an unmap before it goes; an unmap that failed is taken back. The maps of
  * malloc itself and of the loader do not pass through here: they are libc's own calls.
  *

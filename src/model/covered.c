@@ -116,7 +116,7 @@ const char *covered_since(const struct run *r)
 {
     if (!names_find(r->names, TRACE_OF_RUN, FACT_ATTACHED))
         return NULL;
-    return "the attach; what is from before it is not counted";
+    return "the attach; nothing from before it is counted";
 }
 
 /* Where blocks have stacks, if that is not everywhere: ", ..." or nothing. */
@@ -127,11 +127,11 @@ static const char *in_windows(const struct run *r)
     if (!asked)
         return "";
     if (strcmp(asked, "deferred") == 0)
-        return r->windows ? ", with stacks between tidemark.start() and stop() alone"
-                          : ", without any stack, as tidemark.start() was never called";
+        return r->windows ? ", with stacks only between tidemark.start() and stop()"
+                          : ", without any stacks, as tidemark.start() was never called";
     return arena_printf(r->names->arena,
-                        r->windows ? ", with stacks in steps %s alone"
-                                   : ", without any stack, as none of the steps %s came",
+                        r->windows ? ", with stacks only in steps %s"
+                                   : ", without any stacks, as none of the steps %s was reached",
                         asked);
 }
 
@@ -153,7 +153,9 @@ static const char *line_of(const struct run *r, const struct table_coverage *c)
         line = arena_printf(a, "%s; %" PRIu64 " more program%s too short to be seen", line,
                             r->unrecorded.unseen, r->unrecorded.unseen == 1 ? "" : "s");
     if (r->torn)
-        line = arena_printf(a, "%s; %" PRIu64 " stack%s without %s Python lines, just changing",
+        line = arena_printf(a,
+                            "%s; %" PRIu64
+                            " stack%s without %s Python lines, which were changing at that moment",
                             line, r->torn, r->torn == 1 ? "" : "s", r->torn == 1 ? "its" : "their");
     if (c->late) /* no allocation is lost by that, and what processes used is in the next look */
         line = arena_printf(a, "%s; %" PRIu64 " sample%s of the processes came too late", line,

@@ -17,11 +17,6 @@ const struct heap_amount *heap_sampled_peak(const struct heap_state *s,
     return e->epoch == s->epoch ? &e->saved : &e->sums.live;
 }
 
-static struct heap_amount blocks(uint64_t count, uint64_t bytes)
-{
-    return (struct heap_amount){count * bytes, count * 1000, 0, 0};
-}
-
 static void add_sums(struct heap_sums *to, const struct heap_sums *from)
 {
     heap_add(&to->allocated, &from->allocated);
@@ -31,12 +26,6 @@ static void add_sums(struct heap_sums *to, const struct heap_sums *from)
 }
 
 /* ---- stacks ---- */
-
-static void count_add(struct heap_count *to, const struct heap_amount *from)
-{
-    to->bytes += from->bytes;
-    to->milliblocks += from->milliblocks;
-}
 
 static void spread_add(struct heap_spread *to, const struct heap_amount *from)
 {
@@ -89,7 +78,7 @@ static void add_unreached(struct heap *h, const struct heap_stack *s,
     if (!more->milliblocks)
         return;
     memory_fit_zeroed(h->unreached, h->pass->unreached_room, place + 1);
-    count_add(&h->unreached[place], more);
+    heap_count_add(&h->unreached[place], more);
 }
 
 static struct heap_seen seen_of(const struct heap *h, const struct heap_stack *s)
@@ -219,9 +208,9 @@ static struct heap_stack *fold_part(struct heap *h, struct class_sums *class_sum
         process->peak_stack_bytes = s->held;
         process->peak_stack = p->stack;
     }
-    count_add(&s->sums.allocated, &p->sums->allocated);
-    count_add(&s->sums.temporary, &p->sums->temporary);
-    count_add(&s->sums.live, &p->sums->live);
+    heap_count_add(&s->sums.allocated, &p->sums->allocated);
+    heap_count_add(&s->sums.temporary, &p->sums->temporary);
+    heap_count_add(&s->sums.live, &p->sums->live);
     add_sums(&process->sums, p->sums);
     add_sums(&h->sizes[p->size_class].sums, p->sums);
     note_seen(h, (size_t)(s - h->stacks), p);
@@ -234,8 +223,9 @@ static void fold_info(struct heap *h, struct class_sums *class_sums, uint32_t pl
 {
     const struct heap_state *state = h->processes[place - 1]->state;
     size_t number = (size_t)(i - state->infos);
-    struct heap_sums sums = {blocks(i->allocs, i->bytes), blocks(i->frees, i->bytes),
-                             blocks(i->temporary, i->bytes), blocks(i->live, i->bytes)};
+    struct heap_sums sums = {
+        heap_whole_blocks(i->allocs, i->bytes), heap_whole_blocks(i->frees, i->bytes),
+        heap_whole_blocks(i->temporary, i->bytes), heap_whole_blocks(i->live, i->bytes)};
     struct part p = {
         .place = place,
         .stack = i->stack,
@@ -252,7 +242,7 @@ static void fold_info(struct heap *h, struct class_sums *class_sums, uint32_t pl
     }
     s = fold_part(h, class_sums, &p);
     if (number < state->unreached_room) {
-        struct heap_amount unreached = blocks(state->unreached[number], i->bytes);
+        struct heap_amount unreached = heap_whole_blocks(state->unreached[number], i->bytes);
 
         add_unreached(h, s, &unreached);
     }
@@ -280,12 +270,6 @@ static void fold_sampled(struct heap *h, struct class_sums *class_sums,
         h->lived[c] += e->lived[c];
 }
 
-/* Was it ever of interest? */
-static bool is_used(const struct heap_info *i)
-{
-    return i->defined && (i->epoch || i->live);
-}
-
 void heap_fold(struct heap *h)
 {
     struct class_sums class_sums = {0};
@@ -295,7 +279,7 @@ void heap_fold(struct heap *h)
         const struct heap_state *s = h->processes[n]->state;
 
         for (size_t i = 1; i <= s->info_count; i++)
-            if (is_used(&s->infos[i]))
+            if (heap_info_is_used(&s->infos[i]))
                 fold_info(h, &class_sums, (uint32_t)n + 1, &s->infos[i]);
         h->unknown_frees += h->processes[n]->unknown_frees;
     }
@@ -307,82 +291,6 @@ void heap_fold(struct heap *h)
     intmap_free(&class_sums.others);
 }
 
-/* ---- what few ask for ---- */
-
-static void add_python(const struct heap *h, uint64_t stack, const struct heap_amount *more)
-{
-    uint32_t place = heap_stack_place(h, stack);
-
-    if (place)
-        count_add(&h->pass->python[place - 1], more);
-}
-
-static void find_python(const struct heap *h)
-{
-    h->pass->python_count = h->stack_count;
-    h->pass->python = memory_zeroed((h->stack_count + 1) * sizeof(struct heap_count));
-    for (size_t n = 0; n < h->process_count; n++) {
-        const struct heap_state *s = h->processes[n]->state;
-
-        for (const struct heap_info *i = s->infos + 1; i <= s->infos + s->info_count; i++) {
-            struct heap_amount allocated = blocks(i->allocs, i->bytes);
-
-            if (i->python && is_used(i))
-                add_python(h, i->stack, &allocated);
-        }
-    }
-    for (size_t i = 0; i < h->pass->sampled_count; i++)
-        add_python(h, h->pass->sampled[i].stack, &h->pass->sampled[i].python);
-}
-
-struct heap_count heap_stack_python(const struct heap *h, const struct heap_stack *s)
-{
-    size_t place = (size_t)(s - h->stacks);
-
-    if (!h->pass->python)
-        find_python(h);
-    memory_is_there(h->pass->python);
-    return place < h->pass->python_count ? h->pass->python[place] : (struct heap_count){0};
-}
-
-void heap_life_add(struct heap_life *to, const struct heap_life *from)
-{
-    heap_add(&to->freed, &from->freed);
-    for (int c = 0; c < HEAP_LIVED_CLASSES; c++)
-        to->lived[c] += from->lived[c];
-}
-
-static struct heap_life life_of_info(const struct heap_state *s, size_t place)
-{
-    const struct heap_info *i = &s->infos[place];
-    struct heap_life life = {.freed = blocks(i->frees, i->bytes)};
-
-    for (int c = 0; place < s->lives_count && c < HEAP_LIVED_CLASSES; c++)
-        life.lived[c] = s->lives[place].of[c] * 1000ull;
-    return life;
-}
-
-void heap_each_life(const struct heap *h, heap_take_life *take, void *context)
-{
-    struct heap_life life;
-
-    for (size_t n = 0; n < h->process_count; n++) {
-        const struct heap_state *s = h->processes[n]->state;
-
-        for (size_t i = 1; i <= s->info_count; i++) {
-            if (!is_used(&s->infos[i]))
-                continue;
-            life = life_of_info(s, i);
-            take(context, s->infos[i].stack, &life);
-        }
-    }
-    for (size_t i = 0; i < h->pass->sampled_count; i++) {
-        life.freed = h->pass->sampled[i].sums.freed;
-        memcpy(life.lived, h->pass->sampled[i].lived, sizeof(life.lived));
-        take(context, h->pass->sampled[i].stack, &life);
-    }
-}
-
 /* ---- what lived at a moment ---- */
 
 static struct heap_stack *fold_one_at(struct heap *h, uint64_t stack, unsigned int size_class,
@@ -390,7 +298,7 @@ static struct heap_stack *fold_one_at(struct heap *h, uint64_t stack, unsigned i
 {
     struct heap_stack *s = stack_of(h, stack);
 
-    count_add(&s->at, amount);
+    heap_count_add(&s->at, amount);
     heap_add(&h->sizes[size_class].at, amount);
     return s;
 }
@@ -398,7 +306,7 @@ static struct heap_stack *fold_one_at(struct heap *h, uint64_t stack, unsigned i
 static void fold_infos_at(struct heap *h, const struct heap_state *s)
 {
     for (size_t i = 1; s->at && i <= s->info_count; i++) {
-        struct heap_amount amount = blocks(s->at[i], s->infos[i].bytes);
+        struct heap_amount amount = heap_whole_blocks(s->at[i], s->infos[i].bytes);
 
         if (!s->at[i])
             continue;

@@ -292,6 +292,25 @@ static inline uint32_t heap_stack_place(const struct heap *h, uint64_t stack)
 {
     return stack <= h->frames->stack_count ? h->pass->stack_places[stack] : 0;
 }
+
+/* So many whole blocks of one size. */
+static inline struct heap_amount heap_whole_blocks(uint64_t count, uint64_t bytes)
+{
+    return (struct heap_amount){count * bytes, count * 1000, 0, 0};
+}
+
+static inline void heap_count_add(struct heap_count *to, const struct heap_amount *from)
+{
+    to->bytes += from->bytes;
+    to->milliblocks += from->milliblocks;
+}
+
+/* Was it ever of interest? */
+static inline bool heap_info_is_used(const struct heap_info *i)
+{
+    return i->defined && (i->epoch || i->live);
+}
+
 /* More was seen. */
 static inline void heap_seen_add(struct heap_seen *to, const struct heap_seen *from)
 {
@@ -303,12 +322,13 @@ static inline void heap_seen_add(struct heap_seen *to, const struct heap_seen *f
     to->last_ns = from->last_ns > to->last_ns ? from->last_ns : to->last_ns;
     to->any = true;
 }
-/* What became of the blocks of each info and entry. */
+/* `at` alone. */
+struct heap_amount heap_fold_at(struct heap *h);
+
+/* heap_lives.c: what became of the blocks of each info and entry. */
 typedef void heap_take_life(void *context, uint64_t stack, const struct heap_life *l);
 void heap_each_life(const struct heap *h, heap_take_life *take, void *context);
 void heap_life_add(struct heap_life *to, const struct heap_life *from);
-/* The same for `at` alone. */
-struct heap_amount heap_fold_at(struct heap *h);
 
 /* heap_worked.c: one record each. */
 void heap_take_mark(struct heap *h, const struct trace_event *ev);

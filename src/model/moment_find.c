@@ -246,7 +246,7 @@ static int fail_steps(const struct moments *m, const char *text, const struct ra
         near = is_loop(&m->loops[i], r) ? &m->loops[i] : NULL;
     if (!m->loop_count)
         return err_code(err, EXIT_MISUSE,
-                        "there are no steps in this recording; a program tells them by "
+                        "there are no steps in this recording; a program reports them by "
                         "tidemark_step() of tidemark.h, or step() of the Python package");
     if (!near)
         return err_code(err, EXIT_MISUSE, "no loop of steps is called '%.*s', but '%s' is",
@@ -333,7 +333,7 @@ int moment_born(const struct moments *m, const char *text, struct arena *a, stru
     if (chosen->how != STEP_TOLD)
         return err_code(err, EXIT_MISUSE,
                         "the steps of this recording were found by %s, and what was allocated in "
-                        "which was not kept; let the program tell them by tidemark.step()",
+                        "which was not kept; let the program report them by tidemark.step()",
                         step_how_text(chosen->how));
     if (!are_counted(m))
         return err_code(err, EXIT_MISUSE,

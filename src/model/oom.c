@@ -229,7 +229,7 @@ const char *oom_text(const struct oom *o, struct arena *a)
     case OOM_SIGNAL:
         return arena_printf(a, "a process ended by %s", signal_name(o->process->status));
     case OOM_CUT:
-        return "the recording has no end: it was itself ended, or the machine was";
+        return "the recording has no end: the recorder or the machine was stopped";
     case OOM_ASKED:
         return o->failure ? "the moment that was asked for, after an allocation was refused"
                           : "the moment that was asked for";

@@ -109,6 +109,20 @@ void recorded_take_first(struct recorded *r, recorded_take *take, void *context)
 /* Read what of `reads` is not known yet, in one pass over the trace, or none. */
 void recorded_read(struct recorded *r, const struct selection *o, unsigned int reads);
 
+/* recorded_takers.c: the models as takers of the first pass, in the order in which they take a
+ * record. */
+#define TAKERS 12
+
+struct taker {
+    unsigned int reads; /* 0: always, but once */
+    void (*begin)(struct recorded *r, unsigned int reads);
+    void (*take)(struct recorded *r, const struct trace_event *ev);
+    void (*end)(struct recorded *r);
+    bool whole; /* it takes what is after the stretch, too */
+};
+
+extern const struct taker takers[TAKERS];
+
 /* recorded_bound.c: a taker of the first pass, which sees all of the trace; */
 void recorded_bound_begin(struct recorded *r, unsigned int reads);
 void recorded_bound_take(struct recorded *r, const struct trace_event *ev);

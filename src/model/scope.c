@@ -297,7 +297,7 @@ enum scope_kind scope_of_native(const struct scope *s, const char *file, const c
 const char *scope_text(enum scope_kind kind)
 {
     static const char *const texts[SCOPE_KINDS] = {
-        "(stacks that are not known)",
+        "(stack not known)",
         "(the standard library)",
         "(installed packages)",
         "(code without a file)",

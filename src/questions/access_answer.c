@@ -47,17 +47,17 @@ const char *access_note(const struct asked *q, const struct access_state *s)
 {
     if (!s->told && s->why)
         return arena_printf(q->answer->arena,
-                            "No access was told, though --accesses asked for it: %s.", s->why);
+                            "No access was recorded, though --accesses asked for it: %s.", s->why);
     if (!s->told)
         return "The trace has no accesses: it only shows what stacks prove. 'tidemark record "
-               "--accesses' tells those of PyTorch and OpenCL, tidemark_access() of "
-               "include/tidemark.h those of any program.";
+               "--accesses' records those of PyTorch and OpenCL; any program can report its own "
+               "with tidemark_access() of include/tidemark.h.";
     if (s->uses.told && !access_judges(s))
-        return "No access is to a block whose address is known: record with --exact=4K, as a "
-               "recording with --exact alone keeps no addresses, and samples stand for several.";
+        return "No access was to a block whose address is known: record with --exact=4K, as "
+               "--exact alone keeps no addresses, and a sample stands for several blocks.";
     if (s->uses.left_out)
         return arena_printf(q->answer->arena,
-                            "%" PRIu64 " accesses do not count: there are too many of them.",
+                            "%" PRIu64 " accesses are left out: there are too many.",
                             s->uses.left_out);
     if (s->why)
         return arena_printf(q->answer->arena, "Accesses were %s.", s->why);

@@ -169,7 +169,8 @@ static void finish(struct bounding *b)
     add(a, b->texts, "ends of long texts");
     if (a->left_out)
         a->left_out = arena_printf(
-            a->arena, "Left out, as a trace of this size has no more by itself: %s.", a->left_out);
+            a->arena, "Left out, as a trace of this size cannot have so many of its own: %s.",
+            a->left_out);
     intmap_free(&b->sizes);
     intmap_free(&b->cut);
 }

@@ -186,7 +186,7 @@ static const struct table_column module_columns[] = {
     [MODULE_MODULE] = {"module", UNIT_TEXT},
 };
 
-struct holder { /* a module, or what is of none, and a kind of it */
+struct holder { /* one kind of tensors of a module, or of none */
     const char *module;
     int kind;
     uint64_t *bytes; /* by moment */

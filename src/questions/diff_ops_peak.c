@@ -77,8 +77,7 @@ static void put_kinds(struct answer *a, const struct op_side sides[2])
         put_amounts(c, bytes[kind]);
         cell_text(&c[KIND], tensor_kind_text((enum tensor_kind)kind));
     }
-    t->note =
-        "What tensors are for when most of them live; the changes add up to that of the peak.";
+    t->note = "What tensors were for when they held most; the changes add up to that of the peak.";
 }
 
 /* ---- by operator and line ---- */

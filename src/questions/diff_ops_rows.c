@@ -147,7 +147,7 @@ static const char *note_of(struct arena *a, const struct op_side sides[2], const
         a,
         "%zu of %zu and %zu tensors differ%s%s. The changes add up to that of what was allocated.",
         p->count - p->moved, sides[0].count, sides[1].count, moved,
-        whole ? "" : "; in some parts too much does for them to be matched in order");
+        whole ? "" : "; some parts differ too much to be matched in order");
 }
 
 void diff_ops_rows(struct answer *a, const struct op_side sides[2], const struct op_pairs *pairs,

@@ -120,7 +120,7 @@ const char *findings_largest(struct findings *f, heap_weight *weight, struct fin
 
     heap_rows_sites(&rows, &f->recorded->heap, weight, 1);
     if (!rows.count || !rows.rows[0].stack)
-        return "stacks that are not known";
+        return "unknown stacks";
     findings_at_stack(f, to, &rows.rows[0]);
     return table_site_text(f->answer->arena, &rows.rows[0].site);
 }

@@ -68,7 +68,7 @@ static void say_growing(struct findings *f, const struct heap_row *row,
                           .measure = "kept",
                           .look_at = look_at,
                           .confidence = "likely"};
-    const char *site = row->stack ? table_site_text(a, &row->site) : "stacks that are not known";
+    const char *site = row->stack ? table_site_text(a, &row->site) : "unknown stacks";
 
     findings_at_stack(f, &one, row);
     one.to_ns = worked_until(&f->recorded->heap);

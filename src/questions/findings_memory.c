@@ -52,9 +52,11 @@ static bool is_import(const char *code)
 static const char *held_advice(bool unused, bool imports)
 {
     if (unused)
-        return "Most of what was asked for is never touched, and costs addresses more than memory: ask for less.";
+        return "Most of what was asked for is never touched, so it costs address space rather than "
+               "memory: ask for less.";
     if (imports)
-        return "It imports: what a program does not need it can leave out, or import only where it does.";
+        return "It imports: leave out what the program does not need, or import it only where it "
+               "is needed.";
     return "To lower the peak, keep less of it at once: free it earlier, or work in parts.";
 }
 

@@ -148,8 +148,7 @@ static void find_fragments(struct findings *f)
         "at least %s, %.0f %% of the %s that malloc held in its heap, were free but "
         "not given back: fragmentation",
         idle, share, held);
-    one.advice =
-        "Free long-lived blocks in other places than short-lived ones; malloc_trim(3) may help.";
+    one.advice = "Allocate long-lived blocks apart from short-lived ones; malloc_trim(3) may help.";
     findings_add(f, &one);
 }
 

@@ -173,7 +173,7 @@ static void find_starved(struct findings *f)
     text_duration(used, s->ns);
     one.title = "No CPU was free for a good part of the run";
     one.evidence = arena_printf(f->answer->arena,
-                                "Its threads were ready to run but had no CPU for %s, and used %s",
+                                "Threads were ready to run but had no CPU for %s, and used %s",
                                 waited, used);
     one.advice = "Times of this run say little: use fewer threads than CPUs, or a machine "
                  "that is not busy with other work.";
@@ -212,9 +212,10 @@ void findings_of_time(struct findings *f)
 {
     find_cpu(f);
     find_locks(f, find_lock_waits(f->lines), "locks",
-               "Where this is no wait for a thread's end: hold the lock for less, or less often.");
+               "Unless this waits for a thread to end: hold the lock for a shorter time, or less "
+               "often.");
     find_locks(f, find_gil_waits(f->lines), "the interpreter's lock",
-               "Threads of Python take turns: use processes, or code that gives the lock away.");
+               "Threads of Python take turns: use processes, or code that releases the lock.");
     find_starved(f);
     if (f->lines->copies_known)
         find_copies(f);

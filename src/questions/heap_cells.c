@@ -7,6 +7,7 @@
 #include "questions/covered_answer.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void heap_cell_bytes(struct table_cell *c, const struct heap_amount *a)
 {
@@ -101,7 +102,7 @@ static const char *basis_of_both(const struct heap *h, const struct heap_amount 
 
     if (a->milliblocks && a->variance > 0)
         return arena_printf(h->arena, "%s, ±%.1f %%", whole, heap_whole_error(h, a));
-    return arena_printf(h->arena, "%s; of these no sample, so less than %s", whole,
+    return arena_printf(h->arena, "%s; no sample was of these, so less than %s", whole,
                         text_size(size, heap_counts_bound(h)));
 }
 
@@ -152,8 +153,8 @@ static const char *peak_basis_of(const struct heap *h)
 static void say_unknown(const struct heap *h, struct answer *a)
 {
     a->asked = arena_printf(h->arena,
-                            "%s%s%" PRIu64 " allocations do not count of which the step and labels "
-                            "were not kept.",
+                            "%s%s%" PRIu64 " allocations are left out: their step and labels were "
+                            "not kept.",
                             a->asked ? a->asked : "", a->asked ? " " : "", h->born_unknown);
 }
 
@@ -164,14 +165,19 @@ const char *heap_peak_basis(const struct heap *h)
 
 static const char *without_any(const struct heap *h)
 {
+    const char *how = names_find(h->run->names, TRACE_OF_RUN, FACT_RECORDED);
     char size[TEXT_SIZE];
 
+    if (!how)
+        return "The trace holds no allocations: 'tidemark record' records them.";
+    if (strcmp(how, "no") == 0)
+        return "The trace holds no allocations: it was recorded with --cpu-only.";
     if (!h->sampled || !(h->mean > 0))
         return "The trace holds no allocations.";
     return arena_printf(
         h->arena,
-        "The trace holds no allocations: they were sampled, and no sample was drawn. "
-        "So there was less than %s of them.",
+        "The trace holds no allocations: they were sampled, and no sample was drawn, so there was "
+        "less than %s of them.",
         text_size(size, heap_counts_bound(h)));
 }
 

@@ -145,7 +145,7 @@ static const char *note(struct asked *q, const struct table *t)
     struct arena *a = q->answer->arena;
 
     if (!l)
-        return "There are no steps: the program tells of none (tidemark.step()), and none were "
+        return "There are no steps: the program reports none (tidemark.step()), and none were "
                "found.";
     if (l->stacked_count < STEP_GROWTH_LEAST)
         return arena_printf(a, "%zu steps%s are too few to tell: it takes %u.", l->stacked_count,

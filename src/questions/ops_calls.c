@@ -96,12 +96,14 @@ static const char *note_of(struct asked *q, const struct op_calls *o)
 {
     if (o->left_out)
         return arena_printf(q->answer->arena,
-                            "%" PRIu64 " operators do not count: they are too deep, or too many.",
+                            "%" PRIu64
+                            " operators are left out: they are nested too deeply, or too many.",
                             o->left_out);
     return q->recorded->heap.sampled && !covered_whole(q->recorded->heap.run)
-             ? "Of memory, only blocks that were recorded each count: record with --exact=4KiB."
-             : "Calls are exact; of memory, blocks that were recorded each count, which the thread "
-               "of the operator allocated and freed while it ran.";
+             ? "Only blocks that were recorded one by one count as memory: record with "
+               "--exact=4KiB."
+             : "Calls are exact; memory is that of blocks recorded one by one, which the "
+               "operator's thread allocated and freed while it ran.";
 }
 
 static void put_table(struct asked *q, struct op_calls *o)
@@ -130,12 +132,10 @@ void ops_calls_put(struct asked *q, struct ops_calls *o, struct table *facts)
         cell_number(table_fact(q->answer, facts, "op_calls_unended", UNIT_COUNT), c->unended);
         put_table(q, c);
     } else if (o->why)
-        facts->note = arena_printf(q->answer->arena,
-                                   "No operator has told of itself, though "
-                                   "--ops asked for it: %s.",
-                                   o->why);
+        facts->note = arena_printf(
+            q->answer->arena, "No operator was recorded, though --ops asked for it: %s.", o->why);
     else if (names_find(q->recorded->run.names, TRACE_OF_RUN, FACT_OPS))
-        facts->note = "No operator has told of itself, though --ops asked for it: no process has "
-                      "loaded PyTorch for Python, or none ran.";
+        facts->note = "No operator was recorded, though --ops asked for it: no process has loaded "
+                      "PyTorch for Python, or none ran.";
     op_calls_free(c);
 }

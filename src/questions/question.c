@@ -17,7 +17,11 @@ const struct question_about question_groups[QUESTION_GROUPS] = {
     [QUESTION_OF_TRACE] = {"every trace"},
     [QUESTION_OF_SOURCE] =
         {"the program's source",
-         "A cost belongs to the innermost line of Python that is one of the program's files, or else of native code; that of a library's threads to the line that they work for. The program's files are all but those of the interpreter's standard library and of site-packages or dist-packages; the report says what is left over, and --all, --only and --exclude choose others."},
+         "A cost belongs to the innermost line of Python in one of the program's files, or else to "
+         "the innermost line of native code; the cost of a library's threads belongs to the line "
+         "that they work for. The program's files are all but those of the interpreter's standard "
+         "library and of site-packages or dist-packages; the report says what is left over, and "
+         "--all, --only and --exclude choose others."},
     [QUESTION_OF_ALLOCATIONS] = {"allocations"},
     [QUESTION_OF_TENSORS] = {"the tensors of a deep-learning program"},
     [QUESTION_OF_CPU] = {"CPU time"},

@@ -185,7 +185,7 @@ const struct question question_copies = {
     .name = "copies",
     .summary = "which lines copy memory, how much, and the CPU time that it takes",
     .group = QUESTION_OF_COPIES,
-    .more = "; how much is known of recordings made with --copies",
+    .more = "; how much is known only of recordings made with --copies",
     .reads = RECORDED_CPU | RECORDED_RUN_WHOLE,
     .run = run,
 };

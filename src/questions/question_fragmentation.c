@@ -120,7 +120,7 @@ static const char *basis_of(const struct asked *q, const struct asking *s)
     const struct heap *h = &q->recorded->heap;
 
     if (q->options->space)
-        return "exact: by the program's own word";
+        return "exact: as the program reports it";
     if (s->told.count)
         return "exact: as the imported file has it";
     if (names_find(q->recorded->run.names, TRACE_OF_RUN, FACT_IMPORTED))
@@ -149,10 +149,11 @@ static void put_facts(struct asked *q, const struct asking *s, struct table *fac
     cell_text(table_fact(q->answer, facts, "basis", UNIT_TEXT), basis_of(q, s));
     if (!s->told.count && !s->found.count)
         facts->note =
-            "No pool is known at this moment: those of a program's own allocator are where it tells its blocks by "
-            "tidemark_alloc, those that it tells NVTX or MSTX of by --space pool:NAME, and of PyTorch on devices in its "
-            "snapshots, which can be imported. What malloc has reserved is not known; the question resident tells which "
-            "pages of it are there.";
+            "No pool is known at this moment. Known are pools of an allocator whose blocks the "
+            "program reports with tidemark_alloc, those that it describes to NVTX or MSTX (--space "
+            "pool:NAME), and those of PyTorch on devices in its snapshots, which can be imported. "
+            "What malloc has reserved is not known; the question resident shows which of its pages "
+            "are resident.";
 }
 
 /* ---- the question ---- */
@@ -234,8 +235,8 @@ static int run(struct asked *q, struct err *err)
     else
         status = err_set(
             err,
-            "this space is no pool that a program tells of: fragmentation is about one, as --space "
-            "pool:NAME; the question spaces lists them");
+            "fragmentation is about pools that a program describes, and this space is not one: "
+            "give --space pool:NAME; the question spaces lists them");
     mappings_free(&s->mapped);
     reserves_free(&s->told);
     reserves_free(&s->found);
@@ -245,10 +246,14 @@ static int run(struct asked *q, struct err *err)
 
 const struct question question_fragmentation = {
     .name = "fragmentation",
-    .summary = "what pools have reserved, what of it is used, and in which pieces the rest is",
+    .summary = "what pools have reserved, how much of it is used, and how the rest is scattered",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's pools in imported snapshots, as they were when those were written; with --space pool:NAME those of a pool that the program tells NVTX or MSTX of; and of a recorded program the arenas whose blocks are told one by one, at the peak or at --at. Scattered is the free memory outside of the largest piece.",
+        "fragmentation is about memory that allocators hold to hand out: the segments of PyTorch's "
+        "pools in imported snapshots, as they were when those were written; with --space pool:NAME "
+        "those of a pool that the program tells NVTX or MSTX of; and of a recorded program the "
+        "arenas whose blocks are told one by one, at the peak or at --at. Scattered: the free "
+        "memory outside the largest piece.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct asking),
     .again = again,

@@ -139,9 +139,10 @@ static int run(struct asked *q, struct err *err)
     line_sums_read(s);
     line_cells_answer(a, s);
     table = function_rows_add(a, s);
-    table->note = line_sum_is_empty(&s->sum)
-                    ? "The trace holds no allocations, no CPU time and no waits."
-                    : line_sums_outside(s, a->arena);
+    table->note =
+        line_sum_is_empty(&s->sum)
+            ? "The trace holds no allocations, no CPU time and no waits: 'tidemark record' records them."
+            : line_sums_outside(s, a->arena);
     line_sums_free(s);
     return 0;
 }

@@ -140,7 +140,7 @@ static int run(struct asked *q, struct err *err)
 
 const struct question question_history = {
     .name = "history",
-    .summary = "every block by the moments between which it was born and died",
+    .summary = "every block by the moments at which it was allocated and freed",
     .group = QUESTION_OF_ALLOCATIONS,
     .reads = RECORDED_COURSES | RECORDED_HEAP | RECORDED_FRAMES,
     .state = sizeof(struct history),

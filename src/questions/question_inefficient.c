@@ -185,8 +185,8 @@ static void put_rows(struct asked *q, struct asking *s)
         }
     if (!t->rows)
         t->note = access_judges(&s->accesses)
-                    ? "Nothing was held that nobody needed, as far as accesses tell."
-                    : "Nothing is wasted that stacks alone would prove.";
+                    ? "As far as accesses show, nothing was held that nobody needed."
+                    : "Stacks alone prove no waste.";
     else
         t->note = "Each by itself, all else unchanged.";
 }

@@ -344,7 +344,8 @@ static int run(struct asked *q, struct err *err)
                        LINE_DEVICES + line_device_width(&state->devices));
     line_cells_answer(a, s);
     if (line_sum_is_empty(&s->sum) && !line_device_width(&state->devices)) {
-        lines->note = "The trace holds no allocations, no CPU time and no waits.";
+        lines->note =
+            "The trace holds no allocations, no CPU time and no waits: 'tidemark record' records them.";
     } else {
         add_facts(a, facts, s);
         line_device_facts(&state->devices, a, facts);

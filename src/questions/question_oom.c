@@ -206,7 +206,7 @@ static void put_refused(struct asked *q, const struct oom *o)
         cell_stack(&c[REFUSED_STACK], frames_shared(&q->recorded->frames, f->stack));
     }
     if (o->elsewhere)
-        t->note = "What was held in another space is asked for by --space NAME.";
+        t->note = "Ask what was held in another space with --space NAME.";
     table_sort(t, REFUSED_LAST);
 }
 
@@ -276,7 +276,7 @@ static void put_blocks(struct asked *q, const char *name, live_blocks_before *be
         cell_text(&c[BLOCK_SITE], site_of(q, list[i]->stack));
     }
     if (q->recorded->heap.sampled)
-        t->note = "Of blocks that were recorded each: samples of smaller ones are left out.";
+        t->note = "Of blocks that were recorded one by one: samples of smaller ones are left out.";
 }
 
 static void put_kinds(struct asked *q, uint64_t whole)
@@ -359,7 +359,11 @@ const struct question question_oom = {
     .summary = "where memory ran out: what was asked for, and what was held then",
     .group = QUESTION_OF_ALLOCATIONS,
     .about =
-        "oom is about the moment at which the kernel killed a process for lack of memory; else an allocation was refused, of several the one at which most was held; else a process ended by SIGKILL, SIGBUS or SIGABRT; else the trace was cut off. --at takes another moment. What the machine had left is as it was sampled last before that.",
+        "oom is about the moment when the kernel killed a process for lack of memory; failing "
+        "that, when an allocation was refused (of several, the one when most was held); failing "
+        "that, when a process was ended by SIGKILL, SIGBUS or SIGABRT; failing that, when the "
+        "trace was cut off. --at chooses another moment. What the machine had left is from the "
+        "last sample before it.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct state),
     .begin = begin,

@@ -22,7 +22,7 @@
 #define LINES 4
 #define FINDINGS_SHOWN 3
 #define SHARE_LEAST 0.005 /* of the whole: less is not worth a line here */
-#define KIND_LEAST 0.1    /* what is of no line stands here where the lines do not add up without */
+#define KIND_LEAST 0.1    /* from here on, what belongs to no line is shown among the lines */
 
 struct overview {
     struct line_sums lines;
@@ -240,12 +240,14 @@ static void add_findings(struct answer *a, struct overview *o)
     findings_table(&o->findings, a, FINDINGS_SHOWN);
 }
 
-static void add_next(struct answer *a, const struct heap *h)
+static void add_next(struct answer *a, const struct heap *h, const struct line_sums *lines)
 {
     struct table *t = answer_facts(a, "next");
 
     if (h->any)
         t->note = "Ask next: findings, peak, tree, leaks, lines, functions, cpu, waits, resident.";
+    else if (lines->cpu_known)
+        t->note = "Ask next: findings, lines, functions, cpu, waits, processes, timeline.";
     else if (a->coverage)
         t->note = "Ask next: processes, timeline.";
     else
@@ -280,7 +282,7 @@ static int run(struct asked *q, struct err *err)
     add_findings(a, o);
     add_memory(a, &o->lines);
     add_cpu(a, &o->lines);
-    add_next(a, h);
+    add_next(a, h, &o->lines);
     line_sums_free(&o->lines);
     return 0;
 }

@@ -301,7 +301,7 @@ static const char *found_note(const struct moments *m, struct arena *a)
 
     return l->how == STEP_TOLD
              ? ""
-             : arena_printf(a, " No program tells of steps: these were found by %s.",
+             : arena_printf(a, " No program reports steps: these were found by %s.",
                             step_how_text(l->how));
 }
 
@@ -312,7 +312,7 @@ static const char *loops_note(const struct steps_answer *w, size_t left)
     const char *more = left ? arena_printf(a, " %zu with fewer steps are left out.", left) : "";
 
     if (!w->recorded->moments.loop_count)
-        return "The program told of no steps: see include/tidemark.h, or the Python package "
+        return "The program reported no steps: see include/tidemark.h, or the Python package "
                "tidemark.";
     if (!h->any)
         return left ? more + 1 : NULL;

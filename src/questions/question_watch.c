@@ -315,8 +315,9 @@ static void put_blocks(struct asked *q, struct watch_state *s)
         t->note = watch_dead_note(q, w);
     if (!t->note && unknown(w))
         t->note =
-            "Where unknown is not 0, the content could not be read before or after so many commands: what they "
-            "changed is told with the next one after which it could, if there is one.";
+            "Where unknown is not 0, the content could not be read before or after so many "
+            "commands: what they changed is shown with the next one after which it could be, if "
+            "there is one.";
     if (!w->block_count && !t->note)
         t->note = "The program has watched nothing: tidemark_watch of include/tidemark.h, "
                   "tidemark.watch of the Python package and record --watch do.";
@@ -339,8 +340,8 @@ static void put_writes(struct asked *q, struct watch_state *s, size_t most)
         t->note = first_of(q, w->write_count);
     else if (untold(w))
         t->note = arena_printf(q->answer->arena,
-                               "%" PRIu64 " more writes were met, but have no row: the first "
-                               "10000 of a block have one.",
+                               "%" PRIu64 " more writes were caught, but have no row: only "
+                               "the first 10,000 to a block have one.",
                                untold(w));
 }
 
@@ -389,7 +390,18 @@ const struct question question_watch = {
     .summary = "who wrote to the memory that is watched",
     .group = QUESTION_OF_PROGRAM,
     .about =
-        "watch is about memory that the program has named by tidemark_watch or tidemark.watch, and tensors that record --watch has named. A buffer of OpenCL (tidemark_watch_opencl) is read back after each kernel and command that may write to it, and changes has those after which its hash was another, with declared by what the kernel says of its argument. A write to a page that lies wholly in it is met when it is made: writes has the operator, the function and the line, the first byte and the last one that is known, and declared, which says whether the operator's schema declares a write, by what it has told (tidemark.torch.accesses) or by the rule of its name. Writes that follow each other from one place are one row; a page is open for two milliseconds after its first ones, so that not all are met. Besides, all of it is looked at where regions begin and end, at steps and marks: changes has what was found so, by the region that was open, after what was said before it.",
+        "watch is about memory that the program has named by tidemark_watch or tidemark.watch, and "
+        "tensors that record --watch has named. A buffer of OpenCL (tidemark_watch_opencl) is read "
+        "back after each kernel and command that may write to it, and changes has those after "
+        "which its hash was another, with declared by what the kernel says of its argument. A "
+        "write to a page that lies wholly in it is caught as it happens: writes has the operator, "
+        "the function and the line, the first byte and the last one that is known, and declared, "
+        "which says whether the operator's schema declares a write, by what it has told "
+        "(tidemark.torch.accesses) or by the rule of its name. Writes that follow each other from "
+        "one place are one row; a page is open for two milliseconds after its first ones, so not "
+        "all are caught. Besides, all of it is looked at where regions begin and end, at steps and "
+        "marks: changes has what was found so, by the region that was open, after what was said "
+        "before it.",
     .reads = RECORDED_HEAP,
     .state = sizeof(struct watch_state),
     .begin = begin,

@@ -181,9 +181,9 @@ static const char *ideas_note(struct asked *q, const struct state *s)
         return "Each by itself, all else unchanged.";
     return arena_printf(
         q->answer->arena, "Each by itself, all else unchanged. %s%s%s",
-        "The trace has no accesses, so when tensors are used is known by phases, of activations, "
-        "gradients and the optimizer's state: 'tidemark record --accesses' tells it of all, for "
-        "what could be allocated at first use, freed at last use or kept elsewhere",
+        "The trace has no accesses, so phases alone tell when activations, gradients and the "
+        "optimizer's state are used: 'tidemark record --accesses' tells it of all tensors, and so "
+        "which could be allocated at first use, freed at last use or kept elsewhere",
         s->accesses.why ? "; they were asked for, but " : "",
         s->accesses.why ? arena_printf(q->answer->arena, "%s.", s->accesses.why) : ".");
 }
@@ -289,7 +289,8 @@ static int run(struct asked *q, struct err *err)
 
 const struct question question_what_if = {
     .name = "what-if",
-    .summary = "by how much the peak of tensors would fall: smaller, earlier freed, elsewhere ...",
+    .summary = "by how much the peak of tensors would fall if they were smaller, freed earlier, "
+               "elsewhere ...",
     .group = QUESTION_OF_TENSORS,
     .about =
         "what-if changes lives on paper and looks for the new peak, which may be at another time: tensors that are allocated at their first use, freed at their last one, or elsewhere while not in use, as accesses tell (record --accesses); without these, as phases prove it of activations, gradients and the optimizer's state; activations that are computed again instead of kept; and kinds in the types that suit them, or as --dtype says. Modules and lines have rows of their own. It is about tensors alone. Together: which of these to do, one after the other; with --fits-in, no more of them than it takes until all tensors fit.",

@@ -8,7 +8,7 @@
 
 struct space_kernel {
     uint64_t call, count;
-    uint64_t known; /* launches of which the sums below are */
+    uint64_t known; /* launches that the sums below are of */
     uint64_t given, read, written;
 };
 

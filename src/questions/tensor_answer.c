@@ -43,17 +43,17 @@ bool tensor_begin(struct asked *q, struct tensor_state *s, struct table *t)
     }
     if (h->sampled && !covered_whole(h->run))
         t->note =
-            "Small tensors are estimates by samples, as --sample asks for: without it, and with "
+            "Small tensors are estimated from samples, as --sample asks for: without it, or with "
             "--exact=4KiB, every one of 4 KiB and more is recorded.";
     if (s->tensors.left_out)
         t->note = arena_printf(q->answer->arena,
-                               "%" PRIu64 " tensors do not count: there are too many of them.",
+                               "%" PRIu64 " tensors are left out: there are too many.",
                                s->tensors.left_out);
     silent = silent_framework(&s->tensors);
     if (silent)
         t->note = arena_printf(q->answer->arena,
                                "Frames of %s name no operator and no phase: what its tensors are "
-                               "for is not known, and of those that its own threads make no line.",
+                               "for is not known, nor the line of those that its own threads make.",
                                silent);
     tensor_kinds_all(&s->tensors, q->answer->arena);
     return true;

@@ -47,6 +47,6 @@ const char *watch_unmet_note(struct asked *q, const struct watch_unmet *u, const
     }
     if (!list)
         return NULL;
-    return arena_printf(q->answer->arena, "Asked for by --watch, and not met: %s; %s.", list,
+    return arena_printf(q->answer->arena, "Asked for with --watch, but not found: %s; %s.", list,
                         u->why ? u->why : "no model of PyTorch was called");
 }

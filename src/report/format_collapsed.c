@@ -85,7 +85,7 @@ static void write_collapsed(const struct answer *a, FILE *out)
 
 const struct format format_collapsed = {
     .name = "collapsed",
-    .summary = "one line for each stack with its bytes or its time in ns, for flame graphs",
+    .summary = "one line per stack with its bytes or its time in ns, for flame graphs",
     .stacks = true,
     .write = write_collapsed,
 };

@@ -64,6 +64,6 @@ static void write_jsonl(const struct answer *a, FILE *out)
 
 const struct format format_jsonl = {
     .name = "jsonl",
-    .summary = "an object a line: what was asked, then every row",
+    .summary = "one object per line: what was asked, then every row",
     .write = write_jsonl,
 };

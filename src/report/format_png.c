@@ -106,7 +106,7 @@ static const char *missing(void)
 
 const struct format format_png = {
     .name = "png",
-    .summary = "the same picture in pixels, for what shows no SVG",
+    .summary = "the same picture in pixels, for where SVG cannot be shown",
     .question = "curve",
     .asks = plot_asks,
     .missing = missing,

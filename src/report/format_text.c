@@ -8,9 +8,12 @@
 #include "report/show.h"
 #include "report/terminal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define UNNAMED_SHOWN 3
+#define SCREEN_LINES 24   /* of a terminal: what the first screen has room for */
+#define SCREEN_END "next" /* the last table of the first screen */
 #define SERIES_WIDTH 40
 #define LEAST "_at_least"
 #define MOST "_at_most"
@@ -100,11 +103,12 @@ static void put_facts(const struct table *t, const struct terminal *terminal, FI
 
 /* ---- findings ---- */
 
-static void put_findings(const struct table *t, const struct terminal *terminal, FILE *out)
+static void put_findings(const struct table *t, int rows, const struct terminal *terminal,
+                         FILE *out)
 {
     struct arena scratch = {0};
 
-    for (int row = 0; row < t->rows; row++) {
+    for (int row = 0; row < t->rows && row < rows; row++) {
         const struct table_cell *what = table_at(t, row, TABLE_WHAT),
                                 *look = table_at(t, row, TABLE_LOOK_AT);
 
@@ -187,55 +191,114 @@ static void put_unnamed(const struct answer *a, const struct terminal *terminal,
                 a->unnamed_count - UNNAMED_SHOWN);
 }
 
-static void write_text(const struct answer *a, FILE *out)
+static void put_table(const struct answer *a, const struct table *t, int findings,
+                      const struct terminal *terminal, FILE *out)
 {
-    struct terminal terminal = terminal_of(out);
+    if (t->shape != TABLE_FACTS && t->shape != TABLE_SOURCE && t->shape != TABLE_FINDINGS)
+        put_title(t->name, terminal, out);
+    if (t->shape == TABLE_FACTS)
+        put_facts(t, terminal, out);
+    else if (t->shape == TABLE_TIMELINE)
+        put_timeline(t, terminal, out);
+    else if (t->shape == TABLE_FINDINGS)
+        put_findings(t, findings, terminal, out);
+    else if (t->shape == TABLE_SOURCE)
+        annotate_put(a, t, terminal, out);
+    else
+        rows_put(t, a->native, terminal, out);
+    if (t->note) {
+        terminal_put_wrapped(out, t->note, 0, terminal);
+        fputc('\n', out);
+    }
+}
+
+static bool is_empty(const struct table *t)
+{
+    return t->rows == 0 && !t->note;
+}
+
+/* Up to the table of this name; NULL: all. False: there is none. */
+static bool put_tables(const struct answer *a, const char *last, int findings,
+                       const struct terminal *terminal, FILE *out)
+{
     bool first = true;
 
+    for (int i = 0; i < a->count; i++) {
+        if (is_empty(a->tables[i]))
+            continue;
+        if (!first)
+            fputc('\n', out);
+        first = false;
+        put_table(a, a->tables[i], findings, terminal, out);
+        if (last && strcmp(a->tables[i]->name, last) == 0)
+            return true;
+    }
+    return !first;
+}
+
+static void put_head(const struct answer *a, const struct terminal *terminal, FILE *out)
+{
     if (a->health) {
-        terminal_put_wrapped(out, a->health, 0, &terminal);
+        terminal_put_wrapped(out, a->health, 0, terminal);
         fputs("\n\n", out);
     }
     if (a->asked) {
         terminal_put(out, a->asked);
         fputs("\n\n", out);
     }
-    for (int i = 0; i < a->count; i++) {
-        const struct table *t = a->tables[i];
+}
 
-        if (t->rows == 0 && !t->note)
-            continue;
-        if (!first)
-            fputc('\n', out);
-        first = false;
-        if (t->shape != TABLE_FACTS && t->shape != TABLE_SOURCE && t->shape != TABLE_FINDINGS)
-            put_title(t->name, &terminal, out);
-        if (t->shape == TABLE_FACTS)
-            put_facts(t, &terminal, out);
-        else if (t->shape == TABLE_TIMELINE)
-            put_timeline(t, &terminal, out);
-        else if (t->shape == TABLE_FINDINGS)
-            put_findings(t, &terminal, out);
-        else if (t->shape == TABLE_SOURCE)
-            annotate_put(a, t, &terminal, out);
-        else
-            rows_put(t, a->native, &terminal, out);
-        if (t->note) {
-            terminal_put_wrapped(out, t->note, 0, &terminal);
-            fputc('\n', out);
-        }
-    }
+/* ---- the first screen ---- */
+
+static int screen_lines(const struct answer *a, int findings, const struct terminal *terminal)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *screen = open_memstream(&text, &bytes);
+    int lines = 0;
+
+    if (!screen)
+        return 0;
+    put_head(a, terminal, screen);
+    put_tables(a, SCREEN_END, findings, terminal, screen);
+    fclose(screen);
+    for (size_t i = 0; text && i < bytes; i++)
+        lines += text[i] == '\n';
+    free(text);
+    return lines;
+}
+
+/* How many findings leave room for what comes after them; 'findings' has them all. */
+static int findings_shown(const struct answer *a, const struct terminal *terminal)
+{
+    int shown = 0;
+
+    for (int i = 0; i < a->count; i++)
+        if (a->tables[i]->shape == TABLE_FINDINGS)
+            shown = a->tables[i]->rows;
+    while (shown > 1 && screen_lines(a, shown, terminal) > SCREEN_LINES)
+        shown--;
+    return shown;
+}
+
+static void write_text(const struct answer *a, FILE *out)
+{
+    struct terminal terminal = terminal_of(out);
+    bool any;
+
+    put_head(a, &terminal, out);
+    any = put_tables(a, NULL, findings_shown(a, &terminal), &terminal, out);
     if (a->unnamed_count) {
-        fputs(first ? "" : "\n", out);
+        fputs(any ? "\n" : "", out);
         put_unnamed(a, &terminal, out);
     }
     if (a->left_out) {
-        fputs(first ? "" : "\n", out);
+        fputs(any ? "\n" : "", out);
         terminal_put_wrapped(out, a->left_out, 0, &terminal);
         fputc('\n', out);
     }
     if (a->coverage) {
-        fputs(first ? "" : "\n", out);
+        fputs(any ? "\n" : "", out);
         terminal_put_wrapped(out, a->coverage->line, 0, &terminal);
         fputc('\n', out);
     }

@@ -64,7 +64,7 @@ static const char *sentence_of(int status)
     return status == 414 ? "This address is too long."
          : status == 431 ? "This request is too large."
          : status == 505 ? "Ask by HTTP/1.1."
-                         : "This is no request that tidemark understands.";
+                         : "This is not a request that tidemark understands.";
 }
 
 static void give_page(struct serving *s, struct connection *c)
@@ -255,7 +255,7 @@ static void start(struct serving *s, const struct serve_asked *a, uint64_t stamp
     s->making = (struct made){.asked = *a, .stamp = stamp, .final = !s->live};
     s->begun_ns = s->now_ns;
     if (!job_start(&s->job, work, s, s->live))
-        refuse_waiting(s, "No process can be started that reads the trace.");
+        refuse_waiting(s, "No process can be started to read the trace.");
 }
 
 /* Give to those who wait what there is; and make what the one wants who waits longest. */

@@ -222,7 +222,8 @@ static int check_file(const struct trace_header *h, size_t size, const char *nam
         return err_set(err, "'%s' was cut before anything was recorded", name);
     if (h->least > TRACE_VERSION)
         return err_set(err,
-                       "'%s' is in trace format %u, this tidemark reads up to %d: update tidemark",
+                       "'%s' is in trace format %u, but this tidemark reads formats up to %d: "
+                       "update tidemark",
                        name, (unsigned int)h->least, TRACE_VERSION);
     if (h->bytes < sizeof(*h))
         return err_set(err, "'%s' is damaged: its header has an impossible size", name);

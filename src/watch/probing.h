@@ -18,7 +18,7 @@ struct probing {
 
 void probing_begin(struct probing *p, const struct probe *const *list, struct trace_store *store);
 
-/* A process of this tick, of which these values are known already: one SAMPLE has them all. */
+/* A process of this tick, with the values that are known already: one SAMPLE has them all. */
 void probing_process(struct probing *p, uint64_t time_ns, const struct proc *proc, uint64_t number,
                      const struct trace_pair *pairs, size_t count);
 /* All else. */

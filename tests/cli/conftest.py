@@ -9,6 +9,8 @@ import tempfile
 
 import pytest
 
+import tensormaker
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("TIDEMARK_BUILD", "build")).resolve()
 # What the tool keeps from one recording to the next is not the business of who runs the tests; what `tools/setup`
@@ -52,6 +54,29 @@ def run(tidemark):
         if "stdout" not in kw and "stderr" not in kw and "capture_output" not in kw:
             kw["capture_output"] = True
         return subprocess.run([tidemark, *map(os.fspath, args)], check=False, **kw)
+
+    return call
+
+
+@pytest.fixture
+def ask(run):
+    """ask(trace, *question) -> the JSON of the answer"""
+
+    def call(trace, *question):
+        done = run("report", trace, *question, "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return call
+
+
+@pytest.fixture
+def asked(ask, tmp_path):
+    """asked(trace or life, question, *options) -> the tables of the answer; a life is text for tensormaker"""
+
+    def call(of, *words):
+        path = of if isinstance(of, pathlib.Path) else tensormaker.make(tmp_path / "life.tide", of)
+        return {name: t.get("rows", t.get("values")) for name, t in ask(path, *words)["tables"].items()}
 
     return call
 

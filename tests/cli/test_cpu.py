@@ -177,7 +177,7 @@ def test_none_is_asked_for(record, run, program, tmp_path):
 
 def test_no_allocations_are_asked_for(record, run, program, tmp_path):
     record(program("family"), how=("--cpu-only",))
-    assert "holds no allocations" in run("report", tmp_path / "t.tide", "peak").stdout
+    assert "holds no allocations: it was recorded with --cpu-only" in run("report", tmp_path / "t.tide", "peak").stdout
 
 
 def test_stacks_for_a_flame_graph(record, run, program, tmp_path):

@@ -114,7 +114,7 @@ def test_each_abi_of_nvml_shows_what_the_command_and_others_hold(world, hold, re
     assert gpu["ours_bytes"]["peak"] == 500 * MIB
     assert gpu["rest_bytes"]["peak"] == 700 * MIB + within
     assert gpu["reserved_bytes"] == (None if within else {"min": RESERVED, "avg": RESERVED, "peak": RESERVED})
-    assert ("used holds what the driver has reserved" == gpu["note"]) == bool(within)
+    assert ("used includes what the driver has reserved" == gpu["note"]) == bool(within)
     assert [p["used_bytes"]["peak"] for p in gpu["processes"]] == [500 * MIB]
     assert gpu["busy_percent"]["peak"] == 37 and gpu["processes"][0]["busy_percent"]["peak"] == 21
     assert told["memory_usage"]["gpu_peak_gb"] == round((1200 * MIB + within) / GIB, 2)
@@ -292,7 +292,7 @@ def test_a_node_that_we_may_not_open_is_named_and_done_without(world, build, kin
         shutil.rmtree(folder)
     assert done.returncode == 0 and "ran" in done.stdout, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if "not read" in line]
-    assert "does not start" in line and line.endswith(f"there is no permission for /dev/{node}")
+    assert "does not start" in line and line.endswith(f"no permission to read /dev/{node}")
 
 
 # ---- DCMI ----

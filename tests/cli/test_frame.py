@@ -63,7 +63,7 @@ def test_usage_errors_name_the_help(run):
     done = run("completion", "tcsh")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     done = run("help", "nothing")
-    assert done.returncode == 2 and "tidemark has no command 'nothing'" in done.stderr
+    assert done.returncode == 2 and "there is no command 'nothing'" in done.stderr
     assert run("--helpp").returncode == 2
 
 

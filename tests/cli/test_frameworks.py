@@ -55,16 +55,6 @@ def both(run, target, tmp_path):
     return call
 
 
-@pytest.fixture
-def ask(run):
-    def call(trace, *question):
-        done = run("report", trace, *question, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return call
-
-
 def test_every_block_of_4_kib_is_told_once_a_framework_is_loaded(both, library):
     trace, lines, said = both(library("libtorch_cpu.so"), 3000)
     assert sum(SAID in line for line in lines) == 1

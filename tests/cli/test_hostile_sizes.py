@@ -130,7 +130,7 @@ def test_what_is_left_out_is_said(tidemark, tmp_path):
     path = a_long_name_in_many_rows().write(tmp_path / "t.tide")
     words = [tidemark, "report", path, "processes"]
     text = subprocess.run(words, check=True, capture_output=True).stdout.decode()
-    assert "Left out, as a trace of this size has no more by itself: " in text
+    assert "Left out, as a trace of this size cannot have so many of its own: " in text
     left_out = json.loads(subprocess.run(words + ["-f", "json"], check=True, capture_output=True).stdout)["left_out"]
     assert left_out.startswith("Left out") and "ends of long texts" in left_out
 

@@ -13,18 +13,6 @@ WORDS = "blocks of {} and more exactly, smaller ones sampled"
 
 
 @pytest.fixture
-def ask(run):
-    """ask(trace, question) -> the JSON of the answer"""
-
-    def call(trace, *question):
-        done = run("report", trace, *question, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return call
-
-
-@pytest.fixture
 def both(run, target, tmp_path):
     """both(limit, rounds) -> the trace, and what the program said of itself by name"""
 

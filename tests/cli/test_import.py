@@ -212,7 +212,7 @@ def test_nothing_of_a_pickle_is_called(run, pickled, tmp_path):
 
 
 def test_a_pickle_that_is_none_of_these_is_one_sentence(run, pickled, tmp_path):
-    refused(run, pickled({"a": 1}), "no memory snapshot")
+    refused(run, pickled({"a": 1}), "not a memory snapshot")
     whole = pickle.dumps(snapshot(), 4)
     for size in 3, 100, len(whole) - 1:
         (tmp_path / "cut.pickle").write_bytes(whole[:size])
@@ -241,7 +241,7 @@ def test_a_pickle_cannot_take_more_than_its_size_allows(run, tmp_path):
     refused(run, path, "more memory")
     # A list that a million events share, and one that holds itself.
     path.write_bytes(b"\x80\x02]q\x00h\x00a.")
-    refused(run, path, "no memory snapshot")
+    refused(run, path, "not a memory snapshot")
 
 
 # ---- dumps of MemScope ----

@@ -16,18 +16,6 @@ FIXTURES = (start,)
 LACKS = ("at least", " but for ")
 
 
-@pytest.fixture
-def ask(run):
-    """ask(trace, question) -> the JSON of the answer"""
-
-    def call(trace, *question):
-        done = run("report", trace, *question, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return call
-
-
 def claims(said):
     """Every text of an answer that claims something of its numbers to be exact"""
     for name, table in said["tables"].items():

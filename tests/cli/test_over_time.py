@@ -1,7 +1,6 @@
 """decompose --over-time: what tensors are for at many moments is what decompose --at says of each of them."""
 
 import csv
-import json
 import os
 import pathlib
 import subprocess
@@ -21,19 +20,6 @@ STATE = ("x=other/randn/100000@11 h=forward/addmm/80000 g=backward/mm/400000 -h 
 LIFE = MODEL + STATE + "".join(STEP.format(scratch=size) for size in (400000, 500000, 300000, 400000))
 KINDS = ["parameters", "gradients", "optimizer state", "activations", "inputs", "buffers", "kv cache", "temporaries",
          "other tensors", "workspace", "framework", "other", "outside of the windows"]
-
-
-@pytest.fixture
-def asked(run, tmp_path):
-    """asked(trace or life, question, *options) -> the tables of the answer"""
-
-    def ask(of, *words):
-        path = of if isinstance(of, pathlib.Path) else tensormaker.make(tmp_path / "life.tide", of)
-        done = run("report", path, *words, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        return {name: t.get("rows", t.get("values")) for name, t in json.loads(done.stdout)["tables"].items()}
-
-    return ask
 
 
 def seconds(ns):

@@ -16,16 +16,6 @@ TIB, MIB = 1 << 40, 1 << 20
 
 
 @pytest.fixture
-def ask(run):
-    def call(trace, *question):
-        done = run("report", trace, *question, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return call
-
-
-@pytest.fixture
 def refused(run, target, tmp_path):
     """refused(how, *options) -> the trace of a program that was refused memory, or killed"""
 

@@ -22,6 +22,24 @@ for i in range(30):
     json.dumps(list(range(1000)))
 """
 
+BUSY = """\
+import mmap
+kept_for_a_long_time_by_this_program, more, still_more, others = [], [], [], []
+def remember_what_was_made_in_this_turn(n):
+    kept_for_a_long_time_by_this_program.append([bytearray(1000) for _ in range(n)])
+for i in range(40):
+    remember_what_was_made_in_this_turn(300)
+    more.append(bytearray(50000))
+    still_more.append(bytearray(40000))
+    others.append(bytearray(30000))
+    for _ in range(300):
+        mmap.mmap(-1, 1 << 20).close()
+    for _ in range(20):
+        bytearray(1 << 20)
+    sum(i * i for i in range(20000))
+    max(i * i for i in range(20000))
+"""
+
 CXX = r"""
 #include <map>
 #include <memory>
@@ -69,6 +87,25 @@ def test_the_first_screen_says_it_all(run, traces):
     assert re.search(r"^ *3\d\.\d MiB +\d\d\.\d % +app\.py:4 +return \[bytearray", memory, re.M)
     assert "app.py:6" in text[text.index("cpu time"):]
     assert "Ask next: " in text
+
+
+def test_long_findings_leave_room_for_the_rest(run, tmp_path):
+    """Those that do not fit into 24 lines are left to 'findings', which the last line names."""
+    prog, trace = tmp_path / "busy.py", tmp_path / "busy.tide"
+    prog.write_text(BUSY)
+    assert run("record", "-q", "--exact", "-o", trace, "/usr/bin/python3", prog).returncode == 0
+    for columns in (80, 100, 200):
+        screen = run("report", trace, env=at(columns)).stdout.splitlines()[:24]
+        assert any(line.startswith("- ") for line in screen)
+        assert any(line.startswith("Ask next: findings,") for line in screen), columns
+
+
+def test_without_allocations_it_asks_about_cpu_time(run, tmp_path):
+    trace = tmp_path / "t.tide"
+    assert run("record", "-q", "--cpu-only", "-o", trace, "/usr/bin/python3", "-c",
+               "sum(i * i for i in range(3000000))").returncode == 0
+    said = run("report", trace, env=at(80)).stdout
+    assert "Ask next: findings, lines, functions, cpu, waits, processes, timeline." in said
 
 
 def test_it_names_what_grows(run, traces):

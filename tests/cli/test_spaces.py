@@ -188,14 +188,14 @@ def test_a_space_that_is_not_there_is_named_with_those_that_are(run, trace):
     for command in (["report", trace, "peak"], ["diff", trace, trace]):
         done = run(*command, "--space", "gpu:7")
         assert done.returncode == 2
-        assert "no memory of 'gpu:7', but that of host, gpu:0, gpu:1 and gpu-host" in done.stderr
+        assert "no memory of 'gpu:7', only that of host, gpu:0, gpu:1 and gpu-host" in done.stderr
 
 
 def test_a_trace_without_devices_says_so(run, build, tmp_path):
     path = tmp_path / "old.tide"
     subprocess.run([build / "tests" / "unit" / "make_alloc_trace", path, "old"], check=True, timeout=60)
     done = run("report", path, "peak", "--space", "cuda:0")
-    assert done.returncode == 2 and "there is the host's alone" in done.stderr
+    assert done.returncode == 2 and "it has the host's alone" in done.stderr
     assert "all memory of this trace is the host's" in " ".join(run("report", path, "spaces").stdout.split())
     assert "spaces" not in json.loads(run("report", path, "summary", "-f", "json").stdout)["tables"]
 

@@ -1,11 +1,7 @@
 """Of a stretch of time (--step, --from, --to) the questions about tensors judge lives as the whole recording shows them: what
 something is for, and when it was needed last, is known by what comes after the stretch as well."""
 
-import json
-
 import pytest
-
-import tensormaker
 
 MODEL = "w=build/empty/400000 b=build/empty/4000 "
 # The step ends where the optimizer's frames do: the gradients are freed in the next one, as zero_grad does.
@@ -13,20 +9,6 @@ STEP = ("x=other/randn/100000@11 -g{before} h=forward/addmm/900000@20 y=forward/
         "g{now}=backward/mm/400000 -y -h s=optimizer/sqrt/50000@13 -s -x -l ")
 STATE = ("x=other/randn/100000@11 h=forward/addmm/900000@20 g0=backward/mm/400000 -h m=optimizer/zeros_like/400000@13 -x ")
 LIFE = MODEL + STATE + "| " + "".join(STEP.format(before=i, now=i + 1) + "| " for i in range(5))
-
-
-@pytest.fixture
-def asked(run, tmp_path):
-    """asked(life, question, *options) -> the tables of the answer"""
-
-    def ask(life, *words):
-        path = tensormaker.make(tmp_path / "life.tide", life)
-        done = run("report", path, *words, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        tables = json.loads(done.stdout)["tables"]
-        return {name: t["rows"] if t["shape"] != "facts" else t["values"] for name, t in tables.items()}
-
-    return ask
 
 
 def of_kinds(tables):

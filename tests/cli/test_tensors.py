@@ -20,20 +20,6 @@ STEP = ("x=other/randn/100000@11 h=forward/addmm/80000 t=forward/mul/80000 -t y=
 STATE = "x=other/randn/100000@11 h=forward/addmm/80000 g=backward/mm/400000 -h m=optimizer/zeros_like/400000@13 -g -x "
 
 
-@pytest.fixture
-def asked(run, tmp_path):
-    """asked(life, question, *options) -> the tables of the answer"""
-
-    def ask(life, *words):
-        path = tensormaker.make(tmp_path / "life.tide", life)
-        done = run("report", path, *words, "-f", "json")
-        assert done.returncode == 0, done.stderr
-        tables = json.loads(done.stdout)["tables"]
-        return {name: t["rows"] if t["shape"] != "facts" else t["values"] for name, t in tables.items()}
-
-    return ask
-
-
 def step(loss="", peak=""):
     return STEP.format(loss=loss, peak=peak)
 

@@ -95,14 +95,14 @@ def test_a_name_that_no_model_has_is_said(recorded, script):
     said = [line for line in done.stderr.splitlines() if line.startswith("tidemark: ")]  # PyTorch warns as well
     assert len(said) == 1 and said[0].startswith("tidemark: --watch Net.bocks.1.a.weight: no model of PyTorch")
     note = done.tables["watched"]["note"]
-    assert note.startswith("Asked for by --watch, and not met: Net.bocks.1.a.weight; Net, which was called, has Net.blocks.0.a.weight,")
+    assert note.startswith("Asked for with --watch, but not found: Net.bocks.1.a.weight; Net, which was called, has Net.blocks.0.a.weight,")
     assert [row["name"] for row in done.tables["watched"]["rows"]] == ["Net.head.weight"]
 
 
 def test_without_pytorch_it_is_said_as_well(recorded):
     done = recorded(["--watch", "a.b"], "true")
     assert done.stderr.startswith("tidemark: --watch a.b: no model") and done.stderr.count("\n") == 1
-    assert done.tables["watched"]["note"] == "Asked for by --watch, and not met: a.b; no model of PyTorch was called."
+    assert done.tables["watched"]["note"] == "Asked for with --watch, but not found: a.b; no model of PyTorch was called."
 
 
 @pytest.mark.parametrize("names, sentence", [

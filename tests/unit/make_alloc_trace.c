@@ -12,27 +12,15 @@
  * The thread made 5 allocations between each of main parse and its free, of the others more
  * than 15.
  */
+#include "maker_help.h"
 #include "trace/batch.h"
-#include "trace/store.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MS 1000000ull
-
-static struct trace_store *store;
 static bool newer;
-
-#define PUT(kind, time, tail, tail_count, ...)                                                     \
-    trace_store_put(store, kind, time, (const uint64_t[]){__VA_ARGS__},                            \
-                    sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), tail, tail_count)
-
-static uint64_t text(const char *t)
-{
-    return trace_store_string(store, t, strlen(t));
-}
 
 enum { PROGRAM = 1, LIBRARY };
 enum { MAIN = 1, LOAD, PARSE, INFLATE, NAMELESS };

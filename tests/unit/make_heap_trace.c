@@ -11,26 +11,12 @@
  *
  * tests/unit/test_heap.c and tests/cli/test_heap.py know what is in each.
  */
+#include "maker_help.h"
 #include "trace/batch.h"
-#include "trace/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MS 1000000ull
-#define MIB 1048576ull
-
-static struct trace_store *store;
-
-#define PUT(kind, time, tail, tail_count, ...)                                                     \
-    trace_store_put(store, kind, time, (const uint64_t[]){__VA_ARGS__},                            \
-                    sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), tail, tail_count)
-
-static uint64_t text(const char *t)
-{
-    return trace_store_string(store, t, strlen(t));
-}
 
 /* ---- code ---- */
 
@@ -272,18 +258,6 @@ static void put_lossy(void)
 
 /* ---- nonsense ---- */
 
-static uint64_t any(void)
-{
-    switch (random() % 8) {
-    case 0:
-        return UINT64_MAX - (uint64_t)(random() % 3);
-    case 1:
-        return (uint64_t)random() << (random() % 33);
-    default:
-        return (uint64_t)(random() % 9);
-    }
-}
-
 static void put_any(uint64_t time_ns)
 {
     static const enum trace_kind kinds[] = {
@@ -298,7 +272,7 @@ static void put_any(uint64_t time_ns)
     size_t size = (size_t)(random() % 64);
 
     for (int i = 0; i < shape->fields; i++)
-        fields[i] = any();
+        fields[i] = any_below(9);
     for (size_t i = 0; i < size; i++)
         tail[i] = (unsigned char)(random() % 5 ? random() % 12 : random());
     trace_store_put(store, kind, time_ns, fields, shape->fields, tail,
@@ -310,7 +284,7 @@ static void put_random(long seed)
     srandom((unsigned int)seed);
     put_exact();
     for (long i = 0, n = 100 + random() % 3000; i < n; i++)
-        put_any(random() % 50 ? (uint64_t)i * MS : any());
+        put_any(random() % 50 ? (uint64_t)i * MS : any_below(9));
 }
 
 /* Pairs over 4096 infos, a ring of 1000 blocks alive. */

@@ -8,25 +8,11 @@
  *
  * tests/cli/test_lines.py knows what is in each.
  */
+#include "maker_help.h"
 #include "trace/batch.h"
-#include "trace/store.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define MS 1000000ull
-#define MIB 1048576ull
-
-static struct trace_store *store;
-
-#define PUT(kind, time, tail, tail_count, ...)                                                     \
-    trace_store_put(store, kind, time, (const uint64_t[]){__VA_ARGS__},                            \
-                    sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), tail, tail_count)
-
-static uint64_t text(const char *t)
-{
-    return trace_store_string(store, t, strlen(t));
-}
 
 /* ---- code ---- */
 

@@ -4,7 +4,7 @@
  *
  * tests/cli/test_report.py knows what is in each kind, and what a report must say of it.
  */
-#include "trace/store.h"
+#include "maker_help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MS 1000000u
-#define MIB (1024u * 1024u)
 #define QUARTER (MIB / 4)
 #define PAIRS(...)                                                                                 \
     (struct trace_pair[]){__VA_ARGS__},                                                            \
         sizeof((struct trace_pair[]){__VA_ARGS__}) / sizeof(struct trace_pair)
 
-static struct trace_store *store;
-
 static void fact(enum trace_subject subject, const char *key, const char *text)
 {
     trace_store_fact(store, subject, 0, key, text, strlen(text));
-}
-
-static uint64_t string(const char *text)
-{
-    return trace_store_string(store, text, strlen(text));
 }
 
 static void process(uint64_t ms, uint64_t number, uint64_t parent, uint64_t pid, uint64_t ticks,
@@ -40,7 +31,7 @@ static void process(uint64_t ms, uint64_t number, uint64_t parent, uint64_t pid,
                               pid,
                               ticks,
                               born,
-                              string(name),
+                              text(name),
                               trace_store_string(store, words, sizeof(words) - 1)};
 
     trace_store_put(store, TRACE_PROCESS, ms * MS, (uint64_t *)&p, 7, NULL, 0);
@@ -271,19 +262,6 @@ static void put_odd(void)
     end(5, 7, TRACE_END_EXITED, 0);
 }
 
-/* Any record with any number: small ones, so that they meet, and now and then a huge one. */
-static uint64_t any(void)
-{
-    switch (random() % 8) {
-    case 0:
-        return UINT64_MAX - (uint64_t)(random() % 3);
-    case 1:
-        return (uint64_t)random() << (random() % 33);
-    default:
-        return (uint64_t)(random() % 12);
-    }
-}
-
 static void put_any(uint64_t time_ns)
 {
     static const enum trace_kind kinds[] = {
@@ -296,9 +274,9 @@ static void put_any(uint64_t time_ns)
     size_t count = (size_t)(random() % 31);
 
     for (int i = 0; i < shape->fields; i++)
-        fields[i] = any();
+        fields[i] = any_below(12);
     for (size_t i = 0; i < count; i++)
-        pairs[i] = (struct trace_pair){(uint64_t)(random() % 200), any()};
+        pairs[i] = (struct trace_pair){(uint64_t)(random() % 200), any_below(12)};
     trace_store_put(store, kind, time_ns, fields, random() % 4 ? shape->fields : shape->fields - 1u,
                     shape->tail == TRACE_TAIL_PAIRS ? (void *)pairs : "tail, \"\n", count % 9);
 }
@@ -309,10 +287,10 @@ static void put_random(void)
 
     head();
     for (long i = 0, n = 100 + random() % 3000; i < n; i++) {
-        time_ns = random() % 50 ? time_ns + any() % (1000 * MS) : any();
+        time_ns = random() % 50 ? time_ns + any_below(12) % (1000 * MS) : any_below(12);
         put_any(time_ns);
         if (random() % 5 == 0)
-            tick(time_ns / MS, any(), any(), any());
+            tick(time_ns / MS, any_below(12), any_below(12), any_below(12));
     }
 }
 

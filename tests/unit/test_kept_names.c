@@ -8,9 +8,9 @@
 #include "resolve/resolve.h"
 
 #include "check.h"
+#include "folder_help.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,29 +20,6 @@
 #define DEEPEST 256
 
 static uint64_t code; /* where that of the target is */
-static char folder[] = "/tmp/test_kept_names.XXXXXX";
-
-/* Run a shell command made of the pieces; in it, the folder is $D, the targets $T, the cache $C. */
-static bool sh(const char *fmt, ...)
-{
-    char command[2048];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(command, sizeof(command), fmt, args);
-    va_end(args);
-    return system(command) == 0;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char paths[16][256];
-    static int turn;
-    char *path = paths[turn++ % 16];
-
-    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-    return path;
-}
 
 static size_t starts(void)
 {

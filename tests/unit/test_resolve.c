@@ -10,8 +10,8 @@
 #include "resolve/resolve.h"
 
 #include "check.h"
+#include "folder_help.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -19,34 +19,10 @@
 
 #define MOST 16
 
-static char folder[] = "/tmp/test_resolve.XXXXXX";
-
 struct place {
     unsigned long address;
     int lines[3];
 };
-
-/* Run a shell command made of the pieces; in it, the folder of copies is $D, the targets $T. */
-static bool sh(const char *fmt, ...)
-{
-    char command[2048];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(command, sizeof(command), fmt, args);
-    va_end(args);
-    return system(command) == 0;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char paths[4][256];
-    static int turn;
-    char *path = paths[turn++ % 4];
-
-    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-    return path;
-}
 
 static int places_of(const char *target, struct place *places, int most)
 {

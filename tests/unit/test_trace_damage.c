@@ -247,7 +247,8 @@ static void what_is_no_trace(void)
     CHECK_STR(err.text, "'x' was damaged by a transfer in text mode; copy it again as binary");
     b.data[offsetof(struct trace_header, least)] = 2;
     CHECK(!trace_open_bytes(b.data, b.size, "x", &err));
-    CHECK_STR(err.text, "'x' is in trace format 2, this tidemark reads up to 1: update tidemark");
+    CHECK_STR(err.text,
+              "'x' is in trace format 2, but this tidemark reads formats up to 1: update tidemark");
 }
 
 /* A FIFO without a writer must not make it wait. */

@@ -12,18 +12,20 @@ const { chromium } = createRequire(new URL('../../web/package.json', import.meta
 
 export const PATIENCE_MS = 60000;
 
+/** So that a browser starts fast, and asks nobody for anything. */
+export const FLAGS = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+];
+
 const options = () => ({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--disable-dev-shm-usage',
-    ],
+    args: [...FLAGS, '--disable-dev-shm-usage'],
     timeout: PATIENCE_MS,
 });
 

@@ -90,7 +90,7 @@ export class Leaks {
             this.basis,
             whole
                 ? 'Verdicts of the whole run are those of the leaks report.'
-                : 'Judged at the quiet moments of this window: growing = it rises between most pairs of moments, by blocks born all the while.',
+                : 'Judged at the quiet moments of this window: growing = it rises between most pairs of moments, and new blocks keep coming.',
         );
         this.drawSparks();
     }

@@ -27,7 +27,7 @@ export const MEASURES = {
         name: 'Kept',
         unit: 'bytes',
         needs: 'heap',
-        tip: 'allocated inside the window and not freed: alive at its end, or gone only with its process',
+        tip: 'allocated inside the window and not freed: alive at its end, or gone only when its process ended',
         note: (t) => `${percent(share(t.kept, t.allocated))} of allocated`,
     },
     allocated: {
@@ -62,7 +62,7 @@ export const MEASURES = {
         name: 'Waiting',
         unit: 'us',
         needs: 'waits',
-        tip: 'time that threads waited inside the window; sampled. Ready to run while no CPU was free (queued) is no waiting, and is said besides',
+        tip: 'time that threads waited inside the window; sampled. Time ready to run while no CPU was free (queued) is not waiting, and is shown beside it',
         note: (t) => (t.queued ? `+ ${micros(t.queued)} queued` : 'of all threads'),
     },
     mapped: {

@@ -103,8 +103,8 @@ export class Processes {
         const { meta } = app.model;
         this.addUp();
         const all = `${plural(meta.processes.length, 'process', 'processes')}${meta.threads.length ? `, ${plural(meta.threads.length, 'recorded thread')}` : ''}.`;
-        const click = app.measures.length ? ' Click one to look at it alone in every view.' : '';
-        put(this.hint, app.state.only ? 'One alone is looked at in every view.' : all + click);
+        const click = app.measures.length ? ' Click one to see it alone in every view.' : '';
+        put(this.hint, app.state.only ? 'Every view shows this one alone.' : all + click);
         this.again.hidden = !app.state.only;
         put(this.measure, app.measureName);
         this.list.show(this.tree);

@@ -227,7 +227,7 @@ function factsOf(model) {
             .map((fact) => row(capital(fact.name), valueText(fact), fact.basis)),
         row(
             'This page',
-            `tidemark ${meta.tool ?? ''}; no request is made to anywhere, and no code of others is in it`,
+            `tidemark ${meta.tool ?? ''}; it makes no requests and contains no third-party code`,
         ),
     ];
 }

@@ -8,7 +8,7 @@ import { Resident } from './resident.js';
 const WORDS = {
     chart: 'live heap over time by what tensors are for',
     held: 'live',
-    which: 'The highest moment inside the window, of those that are told.',
+    which: 'The highest of the known moments inside the window.',
     note: 'Kinds are told by the phase in which a tensor is born and how long it lives, or by the program itself; they add up to the live heap. Framework: what importing it takes, and its other memory.',
 };
 
