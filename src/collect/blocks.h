@@ -29,7 +29,7 @@ struct block {
     uint32_t thread : 16; /* that allocated it: the low bits of its number */
     uint32_t info;        /* what was allocated, by its number in INFOS; 0: none */
     uint32_t order;       /* which of its thread's allocations it was */
-    uint32_t birth; /* of a sampled one: its bytes, or UINT32_MAX for more */
+    uint32_t birth;       /* of a sampled one: its bytes, or UINT32_MAX for more */
 };
 
 struct blocks_group {    /* 64 KiB of addresses */

@@ -114,8 +114,7 @@ struct collect *collect_create(const struct collect_options *options, struct tra
 }
 
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
-                                            const char *name),
+                         uint64_t (*number)(void *context, const struct claimant *who),
                          void *context)
 {
     c->number = number;

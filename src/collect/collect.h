@@ -11,6 +11,7 @@
 #include "collect/absorb.h"
 #include "collect/still.h"
 #include "platform/platform.h"
+#include "procs/claimant.h"
 #include "trace/ring.h"
 #include "trace/store.h"
 
@@ -46,12 +47,10 @@ void collect_library(struct collect *c, const char *path);
 const char *collect_environment(const struct collect *c);
 
 /* Let somebody else number the processes and tell of them: `number` is called once for each
- * incarnation that has begun to record itself, with the process that forked it (0: not known), the
- * file that it runs and its name. Before the command starts.
+ * incarnation that has begun to record itself. Before the command starts.
  */
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
-                                            const char *name),
+                         uint64_t (*number)(void *context, const struct claimant *who),
                          void *context);
 
 /* A program was started by us, which is to record itself. */

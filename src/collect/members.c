@@ -143,13 +143,12 @@ static struct member *new_member(struct collect *c, uint32_t number, uint32_t sl
 {
     struct member *m = memory_zeroed(sizeof(*m));
     int pid = find_pid(c, number, slot, called, said);
+    struct claimant who = {pid, parent_pid(c, said), said->parent != 0, said->text, said->name};
 
     m->said = number;
     m->called = called;
     m->namespace = said->namespace;
-    m->process.number = c->number ? (uint32_t)c->number(c->context, pid, parent_pid(c, said),
-                                                        said->text, said->name)
-                                  : number;
+    m->process.number = c->number ? (uint32_t)c->number(c->context, &who) : number;
     m->process.pid = (uint32_t)pid;
     m->process.stacks.process = m->process.number;
     m->process.contexts.process = m->process.number;

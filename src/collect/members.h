@@ -9,6 +9,7 @@
 #include "collect/presented.h"
 #include "collect/ration.h"
 #include "collect/rings.h"
+#include "procs/claimant.h"
 
 struct member { /* a recorded process */
     struct absorb_process process;
@@ -50,8 +51,8 @@ struct collect {
     struct ration waits;      /* of so many at a time */
     int library;              /* a descriptor of its file; 0 or below: none */
     char environment[96];
-    uint64_t (*number)(void *context, int pid, int parent, const char *file,
-                       const char *name); /* NULL: as the programs number themselves */
+    /* NULL: as the programs number themselves */
+    uint64_t (*number)(void *context, const struct claimant *who);
     void *context;
 };
 

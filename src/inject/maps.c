@@ -1,9 +1,9 @@
 /* maps - memory that the program takes from the kernel itself: mmap, munmap, mremap, mprotect, brk,
  * sbrk.
  *
- * These are rare and expensive, so all of them are recorded in either mode. Same order as in hooks.c: a
- * map after it exists, an unmap before it goes; an unmap that failed is taken back. The maps of
- * malloc itself and of the loader do not pass through here: they are libc's own calls.
+ * These are rare and expensive, so all of them are recorded in either mode. Same order as in
+ * hooks.c: a map after it exists, an unmap before it goes; an unmap that failed is taken back. The
+ * maps of malloc itself and of the loader do not pass through here: they are libc's own calls.
  *
  * Memory that nobody may touch (PROT_NONE) is opened by mprotect later, so that is recorded as
  * well, from the first time on that a program closes something.

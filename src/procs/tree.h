@@ -10,6 +10,7 @@
 #include "base/intmap.h"
 #include "platform/platform.h"
 #include "procs/bound.h"
+#include "procs/claimant.h"
 #include "procs/result.h"
 #include "trace/format.h"
 
@@ -101,10 +102,9 @@ void tree_ended(struct tree *t, const struct proc_end *end);
 struct proc_usage tree_used(const struct tree *t);
 
 /* The number in the trace of a process that has begun to record itself: of an incarnation that has
- * not done so before. `file` is what it ran then; `parent` (a pid, 0: not known) and `name` are its
- * own, should it be gone already.
+ * not done so before. It may be gone already.
  */
-uint64_t tree_claim(struct tree *t, int pid, int parent, const char *file, const char *name);
+uint64_t tree_claim(struct tree *t, const struct claimant *who);
 
 /* Whether a living process has become another program than the one that forked it, for sure. */
 bool tree_is_image(const struct tree *t, const struct watch_process *p);

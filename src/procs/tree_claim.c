@@ -11,13 +11,13 @@
 #include <string.h>
 
 /* A process that ended before it could be read; what it ran is known. */
-static int add_gone(struct tree *t, int pid, int parent, const char *name)
+static int add_gone(struct tree *t, const struct claimant *who)
 {
-    int from = parent ? tree_index_of(t, parent) : -1;
-    int index = tree_all_add(t, pid, from < 0 && t->all_count ? 0 : from);
+    int from = who->parent ? tree_index_of(t, who->parent) : -1;
+    int index = tree_all_add(t, who->pid, from < 0 && t->all_count ? 0 : from);
 
     t->all[index].died_ns = t->now_ns;
-    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name);
+    snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", who->name);
     if (t->events) {
         t->events->born(t->context, t, &t->all[index], TRACE_BORN_FORKED);
         t->events->ended(t->context, &t->all[index], TRACE_END_UNKNOWN, 0);
@@ -76,32 +76,32 @@ static bool has_moved_on(int pid, const char *file)
 /* One that is heard of for the first time; *moved: by now it runs another file. What it runs cannot
  * be asked any more when its memory is gone.
  */
-static int add_claimant(struct tree *t, int pid, int parent, const char *file, const char *name,
-                        bool *moved)
+static int add_claimant(struct tree *t, const struct claimant *who, bool *moved)
 {
-    int index, before = tree_index_of(t, pid);
+    int index, before = tree_index_of(t, who->pid);
     char now[PATH_MAX];
 
-    tree_file_name(pid, now, sizeof(now));
-    *moved = is_other(now, file);
+    tree_file_name(who->pid, now, sizeof(now));
+    *moved = is_other(now, who->file);
     t->claiming = true;
-    index = tree_add_named(t, pid, -1, TRACE_BORN_FORKED, *moved || !now[0] ? name : NULL);
-    if (index < 0) {
-        *moved = false;
-        index = goes_on(t, pid, before) ? go_on_gone(t, before, name)
-                                        : add_gone(t, pid, parent, name);
-    }
+    index = tree_add_named(t, who->pid, -1, TRACE_BORN_FORKED,
+                           *moved || !now[0] ? who->name : NULL);
+    *moved = index >= 0 && (*moved || has_moved_on(who->pid, who->file)); /* meanwhile, perhaps */
+    if (index < 0)
+        index = goes_on(t, who->pid, before) ? go_on_gone(t, before, who->name) : add_gone(t, who);
     t->claiming = false;
     return index;
 }
 
 /* Whether the incarnation before the present one ran this file: then it is the first to claim it.
+ * What goes on by exec was forked, if ever, before.
  */
-static bool has_run(const struct tree *t, int index, const char *file)
+static bool has_run(const struct tree *t, int index, const struct claimant *who)
 {
     const struct tree_live *l = t->live_of[index] >= 0 ? &t->live[t->live_of[index]] : NULL;
 
-    return l && l->ran[0] && strncmp(l->ran, text_base(file), sizeof(l->ran) - 1) == 0;
+    return who->forked ||
+           (l && l->ran[0] && strncmp(l->ran, text_base(who->file), sizeof(l->ran) - 1) == 0);
 }
 
 /* The image that is read now is that of the new incarnation, or of a later one. */
@@ -144,13 +144,13 @@ static bool has_unseen_file(const struct tree *t, int index, const char *file)
            strncmp(t->live[t->live_of[from]].file, text_base(file), TREE_FILE - 1) != 0;
 }
 
-uint64_t tree_claim(struct tree *t, int pid, int parent, const char *file, const char *name)
+uint64_t tree_claim(struct tree *t, const struct claimant *who)
 {
-    int index = tree_index_of(t, pid), before;
+    int index = tree_index_of(t, who->pid), before;
     bool moved = false, renamed;
 
     if (index < 0 || (t->live_of[index] < 0 && (t->sources[index] & CLAIMED))) {
-        index = add_claimant(t, pid, parent, file, name, &moved);
+        index = add_claimant(t, who, &moved);
     } else if (t->live_of[index] >= 0) {
         struct tree_live *l = &t->live[t->live_of[index]];
         struct proc_reading was = l->now;
@@ -158,21 +158,22 @@ uint64_t tree_claim(struct tree *t, int pid, int parent, const char *file, const
         if (!proc_read_stat(&l->proc, &l->now))
             tree_note_exec(t, l, &was);
         l->now.minor_faults = ABSENT; /* this was not a reading of its marks */
-        moved = has_moved_on(pid, file);
+        moved = has_moved_on(who->pid, who->file);
     }
     before = t->all[index].before;
     t->all[index].before = 0;
-    if (before && (moved || has_run(t, index, file)))
-        return claim(t, &t->all[index], before, file, NULL); /* its exec was seen first */
+    if (before && (moved || has_run(t, index, who)))
+        return claim(t, &t->all[index], before, who->file, NULL); /* its exec was seen first */
     if (t->sources[index] & CLAIMED) { /* one that came and went by exec between two looks */
-        if (moved || is_over(pid))
-            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", name);
+        if (moved || is_over(who->pid))
+            snprintf(t->all[index].name, sizeof(t->all[index].name), "%s", who->name);
         tree_new_incarnation(t, index);
     }
     t->sources[index] |= CLAIMED;
     before = t->all[index].process;
-    renamed = (moved && !has_name(&t->all[index], name)) || has_unseen_file(t, index, file);
+    renamed = ((moved || is_over(who->pid)) && !has_name(&t->all[index], who->name)) ||
+              has_unseen_file(t, index, who->file);
     if (moved)
         note_unseen_exec(t, index);
-    return claim(t, &t->all[index], before, file, renamed ? name : NULL);
+    return claim(t, &t->all[index], before, who->file, renamed ? who->name : NULL);
 }

@@ -170,13 +170,12 @@ static void look_before_end(void *collect)
     collect_look(collect);
 }
 
-static uint64_t number_process(void *context, int pid, int parent, const char *file,
-                               const char *name)
+static uint64_t number_process(void *context, const struct claimant *who)
 {
     struct tree *t = context;
 
     t->now_ns = watcher_mono();
-    return tree_claim(t, pid, parent, file, name);
+    return tree_claim(t, who);
 }
 
 /* ---- the start ---- */

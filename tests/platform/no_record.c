@@ -60,8 +60,7 @@ const struct obstacle *obstacle_in_command(const char *command)
 }
 
 void collect_numbered_by(struct collect *c,
-                         uint64_t (*number)(void *context, int pid, int parent, const char *file,
-                                            const char *name),
+                         uint64_t (*number)(void *context, const struct claimant *who),
                          void *context)
 {
     (void)c, (void)number, (void)context;

@@ -24,15 +24,13 @@ static struct collect *collector;
 static struct ring_control *control;
 static char told[256]; /* the files of those that were numbered, in that order */
 
-static uint64_t number(void *context, int pid, int parent, const char *file, const char *name)
+static uint64_t number(void *context, const struct claimant *who)
 {
     static uint64_t last;
 
     (void)context;
-    (void)pid;
-    (void)parent;
-    CHECK(strcmp(name, "") != 0);
-    snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s;", file);
+    CHECK(strcmp(who->name, "") != 0);
+    snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s;", who->file);
     return ++last;
 }
 
@@ -191,14 +189,10 @@ static void test_torn_looks(void)
 /* Who was numbered, by pid. */
 static int pids[8], pid_count;
 
-static uint64_t number_by_pid(void *context, int pid, int parent, const char *file,
-                              const char *name)
+static uint64_t number_by_pid(void *context, const struct claimant *who)
 {
     (void)context;
-    (void)parent;
-    (void)file;
-    (void)name;
-    pids[pid_count++ % 8] = pid;
+    pids[pid_count++ % 8] = who->pid;
     return (uint64_t)pid_count;
 }
 
