@@ -173,8 +173,8 @@ static void find_starved(struct findings *f)
     text_duration(used, s->ns);
     one.title = "No CPU was free for a good part of the run";
     one.evidence = arena_printf(f->answer->arena,
-                                "Threads were ready to run but had no CPU for %s, and used %s",
-                                waited, used);
+                                "Threads were ready to run but had no CPU for %s%s%s", waited,
+                                s->ns ? ", and used " : "", s->ns ? used : "");
     one.advice = "Times of this run say little: use fewer threads than CPUs, or a machine "
                  "that is not busy with other work.";
     findings_add(f, &one);
