@@ -266,7 +266,7 @@ static const char *describe_born(struct parsing *p)
 
     for (unsigned int i = 0; i < n->label_count; i++)
         where = arena_printf(a, "%s%s%s", where, i ? ", " : " under ", n->labels[i]);
-    return arena_printf(a, "Only allocations%s count", where);
+    return arena_printf(a, "Only allocations%s are counted", where);
 }
 
 static int parse_born(struct parsing *p)

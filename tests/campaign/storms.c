@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -21,7 +22,7 @@
 #define THREADS_MOST 200
 #define FAILURES 20
 #define COROUTINES 32
-#define COROUTINE_BYTES 16384
+#define COROUTINE_BYTES ((size_t)16384)
 #define SIGNAL_US 100
 #define JUMPS_EACH 7
 
@@ -170,11 +171,15 @@ static void coroutine(int number)
 
 static void make_coroutines(void)
 {
-    static char stacks[COROUTINES][COROUTINE_BYTES];
+    char *stacks = mmap(NULL, COROUTINES * COROUTINE_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+    if (stacks == MAP_FAILED)
+        exit(1);
     for (int i = 0; i < COROUTINES; i++) {
         getcontext(&inside[i]);
-        inside[i].uc_stack = (stack_t){.ss_sp = stacks[i], .ss_size = sizeof(stacks[i])};
+        inside[i].uc_stack = (stack_t){.ss_sp = stacks + i * COROUTINE_BYTES,
+                                       .ss_size = COROUTINE_BYTES};
         makecontext(&inside[i], (void (*)(void))coroutine, 1, i);
     }
 }

@@ -257,7 +257,7 @@ def test_a_child_goes_on_in_the_step_it_was_forked_in(ask):
 
 def test_what_was_asked_stands_in_the_answer(run, trace):
     asked = answer(run, trace, "peak", "--born-in", "7", "--label", "phase")["asked"]
-    assert asked == "Of allocations, only those in step 7 under phase count."
+    assert asked == "Only allocations in step 7 under phase are counted."
     assert asked in run("report", trace, "peak", "--born-in", "7", "--label", "phase").stdout
 
 
