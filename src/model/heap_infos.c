@@ -52,7 +52,7 @@ void heap_infos_fit(struct heap_state *s, size_t count)
             memmove((char *)s->info_memory + is, (char *)s->info_memory + was, before * LINE);
         s->infos = (struct heap_info *)(void *)((char *)s->info_memory + is);
     }
-    if (count > before)
+    if (s->infos && count > before)
         memset(s->infos + before, 0, (count - before) * LINE);
 }
 

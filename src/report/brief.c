@@ -114,7 +114,7 @@ const char *brief_name(char out[BRIEF_ROOM], const char *name, bool utf8)
 
 void brief_put(FILE *out, const char *name, int room, const struct terminal *terminal)
 {
-    char brief[BRIEF_ROOM];
+    char brief[BRIEF_ROOM] = "";
 
     if ((int)text_width(name) > room)
         name = brief_name(brief, name, terminal->utf8);
