@@ -46,7 +46,7 @@ export class App {
     start() {
         this.build();
         listenToKeys(this);
-        window.addEventListener('hashchange', () => this.followAddress());
+        window.addEventListener('popstate', () => this.followAddress());
         window.addEventListener('beforeprint', () => this.usePaper(true));
         window.addEventListener('afterprint', () => this.usePaper(false));
     }
@@ -412,15 +412,20 @@ export class App {
         return `${this.format(sum)} · ${percent(share(sum, this.figures.sum))} · ${plural(stacks, 'stack')}`;
     }
 
-    writeAddress() {
+    /** The address that says what is shown; null: it stands there. */
+    unwritten() {
         const text = address.write(this.state, this.model, this.names, this.measures);
-        if (text === (location.hash || '#')) return;
-        this.written = text;
-        history.replaceState(null, '', text);
+        return text === (location.hash || '#') ? null : text;
     }
+    writeAddress() {
+        const text = this.unwritten();
+        if (text) history.replaceState(null, '', text);
+    }
+    /** One may come back before what was shown in between has been written. */
     async followAddress() {
         const { hash } = location;
-        if (hash === this.written) return;
+        clearTimeout(this.writing);
+        if (!this.unwritten()) return;
         await this.showSpace(this.spaces.named(address.spaceIn(hash)));
         this.state = this.readAddress(hash);
         this.applyFilter();
