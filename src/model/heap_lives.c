@@ -22,7 +22,8 @@ static void find_python(const struct heap *h)
     for (size_t n = 0; n < h->process_count; n++) {
         const struct heap_state *s = h->processes[n]->state;
 
-        for (const struct heap_info *i = s->infos + 1; i <= s->infos + s->info_count; i++) {
+        for (size_t number = 1; number <= s->info_count; number++) {
+            const struct heap_info *i = &s->infos[number];
             struct heap_amount allocated = heap_whole_blocks(i->allocs, i->bytes);
 
             if (i->python && heap_info_is_used(i))
