@@ -4,6 +4,7 @@
 #include "model/step_growth.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/heap_pass.h"
 #include "model/trend.h"
 
@@ -77,8 +78,8 @@ void step_growth_judge(const struct step_points *p, const double *y, struct step
         falls -= by < 0 ? by : 0;
         out->rises += by > 0;
     }
-    out->first = (uint64_t)y[0];
-    out->last = (uint64_t)y[p->count - 1];
+    out->first = text_rounded(y[0]);
+    out->last = text_rounded(y[p->count - 1]);
     out->per_step = median_slope(p, y);
     out->trend = p->count < 3 ? STEP_UNCLEAR : find_trend(p, y, rises, falls);
 }
