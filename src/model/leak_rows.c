@@ -31,8 +31,10 @@ static void rank(struct heap_row *row, void *context)
 {
     struct leak_rows *l = context;
     struct leak_verdict v;
+    bool judged = leak_rows_judge(l, row, &v);
 
-    row->rank = leak_rows_judge(l, row, &v) && v.trend == LEAK_GROWING;
+    row->rank = judged && v.trend == LEAK_GROWING;
+    l->unclear_bytes += judged && v.trend == LEAK_UNCLEAR ? row->sum.at.bytes : 0;
     l->growing_bytes += row->rank ? row->sum.at.bytes : 0;
     l->growing_stacks += row->rank != 0;
 }

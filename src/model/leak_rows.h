@@ -15,6 +15,7 @@ struct leak_rows {
     bool known_before;        /* what lives then was known when it was wanted */
     struct heap_rows rows;    /* growing ones first */
     uint64_t growing_bytes, growing_stacks;
+    uint64_t unclear_bytes; /* of stacks that grew of late, but perhaps by chance */
 };
 
 /* Of a heap that was read, at the moment that its options ask for: want it, have the recording read

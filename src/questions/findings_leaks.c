@@ -7,8 +7,9 @@
 #define MUCH_LEAKED 10.0          /* percent of the peak */
 #define MUCH_LEAKED_BYTES 1048576 /* and not less than this */
 #define LOST_LEAST ((uint64_t)64 << 10)
-#define SITES_MOST 16 /* that are judged as a whole: each holds a tenth of the peak */
-#define GONE_MOST 0.1 /* of what a site holds: what lived for a while and was freed */
+#define SITES_MOST 16    /* that are judged as a whole: each holds a tenth of the peak */
+#define UNCLEAR_SHARE 10 /* of what was alive: less is not spoken of */
+#define GONE_MOST 0.1    /* of what a site holds: what lived for a while and was freed */
 
 /* By what they hold, those that hold nothing any more with them. */
 static uint64_t weight_held(const struct heap_stack_sum *s)
@@ -245,7 +246,18 @@ static const char *when_alive(const struct findings *f, const struct heap_proces
                         p->run->name, p->run->pid, share);
 }
 
-static void say_leak(struct findings *f, const struct heap_process *p, uint64_t left, bool growing)
+/* As `leaks` judges it. */
+static const char *whether_it_grew(const struct leak_rows *l)
+{
+    if (l->growing_bytes)
+        return "and little of it still grew";
+    return l->unclear_bytes > l->alive.bytes / UNCLEAR_SHARE
+             ? "and whether it still grew is unclear"
+             : "but none of it still grew";
+}
+
+static void say_leak(struct findings *f, const struct heap_process *p, uint64_t left,
+                     const char *grew)
 {
     struct heap *h = &f->recorded->heap;
     struct finding one = {.kind = "leak",
@@ -258,11 +270,10 @@ static void say_leak(struct findings *f, const struct heap_process *p, uint64_t 
 
     text_size(size, left);
     one.title = arena_printf(f->answer->arena, "%s were never freed", size);
-    one.evidence = arena_printf(
-        f->answer->arena, "%s were alive %s, %s; most %sis from %s", size, when_alive(f, p, left),
-        growing ? "and little of it still grew" : "but none of it still grew",
-        h->process_count > 1 ? "of what all processes left " : "of it ",
-        findings_largest(f, weight_heap, &one));
+    one.evidence = arena_printf(f->answer->arena, "%s were alive %s, %s; most %sis from %s", size,
+                                when_alive(f, p, left), grew,
+                                h->process_count > 1 ? "of what all processes left " : "of it ",
+                                findings_largest(f, weight_heap, &one));
     one.advice =
         "Harmless in a program that ends anyway; not in one that does this again and again.";
     findings_add(f, &one);
@@ -273,16 +284,16 @@ static void find_leaks(struct findings *f)
     struct heap *h = &f->recorded->heap;
     struct leak_rows *l = &f->leaks;
     const struct heap_process *most = leaker(h);
-    uint64_t growing = 0;
+    const char *grew = "and whether it still grew is not known";
     bool said = false;
 
     if (l->growth.heap && is_much(h, heap_at_asked(h, HEAP_AT_WORKED).bytes)) {
         leak_rows_read(l, NULL, FINDINGS_VERDICTS);
-        growing = l->growing_bytes;
         f->known = l->known.sum;
+        grew = whether_it_grew(l);
         if (f->lines)
             note_verdicts(f);
-        said = is_much(h, growing);
+        said = is_much(h, l->growing_bytes);
         if (said)
             say_growing_stacks(f, l);
         else
@@ -290,7 +301,7 @@ static void find_leaks(struct findings *f)
     }
     leak_rows_free(l);
     if (!said && most && is_much(h, left_by(h, most)))
-        say_leak(f, most, left_by(h, most), growing);
+        say_leak(f, most, left_by(h, most), grew);
 }
 
 /* What nothing pointed to can never be freed. */

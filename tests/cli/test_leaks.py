@@ -139,3 +139,11 @@ def test_text_and_csv(leaks, target, run):
     assert first["trend"] == "growing"
     assert int(first["median_age"]) == rows[0]["median_age"]
     assert int(first["growth_per_second"]) == rows[0]["growth_per_second"]
+
+
+def test_what_is_unclear_is_not_said_to_have_stopped(leaks, target, run):
+    """Three blocks that are kept one after the other prove neither."""
+    _, facts, rows, trace = leaks(["--exact"], target("record/keeps_three"))
+    unclear = sum(r["bytes"] for r in rows if r["trend"] == "unclear")
+    assert not growing(rows) and unclear > facts["alive"] / 2
+    assert ["whether it still grew is unclear" in said for said in odd_leaks(run, trace)] == [True]
