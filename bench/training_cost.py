@@ -129,17 +129,22 @@ def mean(values):
     return f"{statistics.mean(values):.3f} +- {statistics.stdev(values) / len(values) ** 0.5:.3f}"
 
 
-def main():
+def arguments(description, starts):
+    """What was asked for, and the options of `record` behind "--"."""
     own, options = sys.argv[1:], []
     if "--" in own:
         own, options = own[:own.index("--")], own[own.index("--") + 1:]
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("python")
     asked.add_argument("loops", nargs="*")
     asked.add_argument("--rounds", type=int, default=60)
-    asked.add_argument("--starts", type=int, default=5)
+    asked.add_argument("--starts", type=int, default=starts)
     asked.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    asked = asked.parse_args(own)
+    return asked.parse_args(own), options
+
+
+def main():
+    asked, options = arguments(__doc__, starts=5)
     if asked.serve:
         return serve(asked.loops[0])
     print(f"{'loop':12} {'recorded':>18} {'neither':>18} {'recorder':>9} {'a minute':>10} {'a tensor':>9}")

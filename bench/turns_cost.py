@@ -8,7 +8,6 @@ ratios of pairs, in random order, and its standard error; and the same of pairs 
 out: samples of CPU time, which both have, and the recorder's own time. OPTIONs are those of `tidemark record`.
 """
 
-import argparse
 import ctypes
 import os
 import random
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from training_cost import BUILD, LOOPS, ROOT, made
+from training_cost import BUILD, LOOPS, ROOT, arguments, made
 
 CYCLE = {"generate": 10}  # steps of one whole text
 
@@ -51,16 +50,7 @@ def serve(loop, rounds):
 
 
 def main():
-    own, options = sys.argv[1:], []
-    if "--" in own:
-        own, options = own[:own.index("--")], own[own.index("--") + 1:]
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("python")
-    asked.add_argument("loops", nargs="*")
-    asked.add_argument("--rounds", type=int, default=60)
-    asked.add_argument("--starts", type=int, default=2)
-    asked.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    asked = asked.parse_args(own)
+    asked, options = arguments(__doc__, starts=2)
     if asked.serve:
         return serve(asked.loops[0], asked.rounds)
     path = os.pathsep.join(str(ROOT / p) for p in ("python", "tests/targets/python", "bench"))

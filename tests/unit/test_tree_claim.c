@@ -140,8 +140,8 @@ static uint64_t claim_cat(const struct child *c)
     return claim(c->pid, false, "/bin/cat", "cat");
 }
 
-/* Seen as a copy and as what it became, and over before anything was heard of it. */
-static void test_a_copy_whose_exec_was_seen(void)
+/* Seen as a copy, and as what it became. */
+static struct child one_seen_twice(void)
 {
     struct child c;
 
@@ -151,6 +151,14 @@ static void test_a_copy_whose_exec_was_seen(void)
     let_exec(&c);
     tree_read(&tree, 1, 1);
     CHECK_EQ(numbers, 3);
+    return c;
+}
+
+/* Seen as a copy and as what it became, and over before anything was heard of it. */
+static void test_a_copy_whose_exec_was_seen(void)
+{
+    struct child c = one_seen_twice();
+
     let_end(&c);
     CHECK_EQ(claim_copy(&c), 2);
     CHECK_EQ(claim_cat(&c), 3);
@@ -161,13 +169,8 @@ static void test_a_copy_whose_exec_was_seen(void)
 /* The same, where the copy has recorded nothing. */
 static void test_a_copy_that_says_nothing(void)
 {
-    struct child c;
+    struct child c = one_seen_twice();
 
-    begin();
-    c = fork_one();
-    CHECK(tree_add(&tree, c.pid, -1, TRACE_BORN_FORKED) >= 0);
-    let_exec(&c);
-    tree_read(&tree, 1, 1);
     let_end(&c);
     CHECK_EQ(claim_cat(&c), 3);
     CHECK_EQ(numbers, 3);
@@ -177,13 +180,8 @@ static void test_a_copy_that_says_nothing(void)
 /* A shell's copy that becomes a script runs the same file by the same name. */
 static void test_a_copy_that_runs_the_same_file(void)
 {
-    struct child c;
+    struct child c = one_seen_twice();
 
-    begin();
-    c = fork_one();
-    CHECK(tree_add(&tree, c.pid, -1, TRACE_BORN_FORKED) >= 0);
-    let_exec(&c);
-    tree_read(&tree, 1, 1);
     CHECK_EQ(claim(c.pid, true, "/bin/cat", "cat"), 2);
     CHECK_EQ(claim(c.pid, false, "/bin/cat", "cat"), 3);
     CHECK_EQ(numbers, 3);
