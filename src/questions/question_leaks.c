@@ -147,6 +147,15 @@ static bool several_ended(const struct heap *h)
     return count > 1;
 }
 
+/* The recorder was killed, or is at it. */
+static bool lives_on(const struct heap *h)
+{
+    for (size_t i = 0; i < h->process_count; i++)
+        if (h->processes[i]->run && !h->processes[i]->run->ended)
+            return true;
+    return false;
+}
+
 /* The summary's alive_before_end is of the same. What several processes left at their ends can be
  * more than ever lived at one time.
  */
@@ -165,6 +174,8 @@ static const char *moment(const struct heap *h)
         return "the end of this stretch, or of a process that ended before";
     if (covered_since(h->run))
         return "the detach, or the end of each process";
+    if (lives_on(h))
+        return "the last that was recorded, or the end of a process before";
     return several ? "the end of each process, added up" : "the end of each process";
 }
 

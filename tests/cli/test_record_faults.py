@@ -126,6 +126,8 @@ def test_a_recorder_that_is_killed_leaves_all_but_the_last_second(start, run, tm
         time.sleep(0.05)
     p.kill()
     assert said["heap_allocated"] > 10_000_000
+    leaks = json.loads(run("report", trace, "leaks", "-f", "json").stdout)["tables"]["facts"]["values"]
+    assert leaks["moment"].startswith("the last that was recorded")  # nobody saw it end
 
 
 def test_a_recorder_that_is_stopped_for_long_loses_nothing(
